@@ -1,0 +1,1 @@
+"""What the surroundings say: paths and variables. Above: everything that is configured. Below: errors."""

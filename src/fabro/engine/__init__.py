@@ -1,0 +1,1 @@
+"""Decide and drive: a pure brain (`decide`, `route`) and one hand (`runner`). Below the handlers."""

@@ -1,0 +1,83 @@
+"""An effect while it runs: its timeout, its cancelling, its faults. Above: the runner. Below: the run's log."""
+
+from datetime import timedelta
+
+import anyio
+import structlog
+
+from fabro.clock import Clock
+from fabro.engine.handler import Effect, Result, StageCall
+from fabro.engine.log import RunLog
+from fabro.errors import FabroError, StorageError
+from fabro.run.outcome import FailureCategory, failed
+from fabro.store.commits import Watch
+
+STOP_GRACE_SECONDS = 15.0
+"""How long an effect that was asked to stop may take to say how far it got."""
+READ_AGAIN_SECONDS = 1.0
+_CANCELLED = Result(outcome=failed("cancelled", category=FailureCategory.CANCELED))
+
+_logger = structlog.get_logger(__name__)
+
+
+class Execution:
+    """Runs one effect and listens meanwhile for a request to cancel the run."""
+
+    def __init__(self, clock: Clock, log: RunLog, news: Watch) -> None:
+        self._clock = clock
+        self._log = log
+        self._news = news
+        self._stop = anyio.Event()
+        self._scope = anyio.CancelScope()
+
+    async def run(self, effect: Effect, call: StageCall) -> tuple[Result, int]:
+        """The effect's result, whatever happens in it, and its length in milliseconds."""
+        began = self._clock.monotonic()
+        result = _CANCELLED
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen)
+            result = await self._within(effect, call)
+            group.cancel_scope.cancel()
+        return result, int((self._clock.monotonic() - began) * 1000)
+
+    async def _within(self, effect: Effect, call: StageCall) -> Result:
+        timeout = None if effect.owns_timeout else call.node.duration("timeout")
+        limit = timeout.total_seconds() if timeout else None
+        with self._scope, anyio.move_on_after(limit) as clock_scope:
+            return await self._guarded(effect, call)
+        if clock_scope.cancelled_caught:
+            return _timed_out(timeout)
+        return _CANCELLED
+
+    async def _guarded(self, effect: Effect, call: StageCall) -> Result:
+        try:
+            return await effect.run(self._stop)
+        except FabroError as error:
+            return Result(outcome=failed(error.advice))
+        except Exception as error:
+            _logger.exception("a handler failed", stage=call.stage_id, run_id=call.state.run_id)
+            return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
+
+    async def _listen(self) -> None:
+        while not self._stop.is_set():
+            await self._news.changed()
+            await self._catch_up()
+            if self._log.state.cancel_requested:
+                self._stop.set()
+        await self._clock.sleep(STOP_GRACE_SECONDS)
+        self._scope.cancel()
+
+    async def _catch_up(self) -> None:
+        while True:
+            try:
+                await self._log.catch_up()
+            except StorageError as error:
+                _logger.warning("the log can't be read, trying again", error=error.message)
+                await self._clock.sleep(READ_AGAIN_SECONDS)
+            else:
+                return
+
+
+def _timed_out(timeout: timedelta | None) -> Result:
+    seconds = timeout.total_seconds() if timeout else 0
+    return Result(outcome=failed(f"timed out after {seconds:g} s", category=FailureCategory.TRANSIENT_INFRA))

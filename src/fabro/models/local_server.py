@@ -1,0 +1,158 @@
+"""The owner of the local model's process. Above: `local`. Below: `local_child`, run by its path.
+
+The process has a group of its own. It ends when this owner closes it, when the owner dies in whatever way (its
+standard input ends), and by itself when idle; the next use starts it again.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE
+
+import anyio
+import anyio.abc
+
+from fabro.models.port import ModelError, ModelErrorKind
+
+CONTEXT_TOKENS = 4096
+"""Prompt and answer together. The model was trained on 8,192, at four times the wait on a small machine."""
+IDLE_SECONDS = 300.0
+"""How long the process stays without a request."""
+_START_SECONDS = 60.0
+_CHILD = Path(__file__).with_name("local_child.py")
+_ERROR_TAIL = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Running:
+    process: anyio.abc.Process
+    folder: Path
+
+    @property
+    def socket(self) -> Path:
+        """Where the process listens; it removes this first when it ends."""
+        return self.folder / "model.sock"
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the process serves."""
+        return self.process.returncode is None and self.socket.exists()
+
+    async def report(self, byte: bytes) -> None:
+        """Tell the process that a request begins or ends; silent when it is gone."""
+        pipe = self.process.stdin
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            if pipe is not None:
+                await pipe.send(byte)
+
+    async def stop(self) -> None:
+        """End the process and wait for it; nothing in it is worth saving."""
+        with anyio.CancelScope(shield=True):
+            if self.process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+            await self.process.aclose()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class LocalServer:
+    """One process that serves the weights, started on first use and shared by whoever uses it.
+
+    Args:
+        weights: the model's file.
+        context_tokens: how many tokens prompt and answer have together.
+        idle_seconds: how long the process stays without a request.
+    """
+
+    def __init__(
+        self,
+        weights: Path,
+        *,
+        context_tokens: int = CONTEXT_TOKENS,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self.context_tokens = context_tokens
+        self._weights = weights
+        self._idle_seconds = idle_seconds
+        self._running: _Running | None = None
+        self._starting = anyio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id while it lives."""
+        return self._running.process.pid if self._running is not None and self._running.is_up else None
+
+    @asynccontextmanager
+    async def in_use(self) -> AsyncGenerator[Path]:
+        """Yield the unix socket of the server, which stays up for the block.
+
+        Raises:
+            ModelError: the process did not start.
+        """
+        async with self._starting:
+            running = await self._enter()
+        try:
+            yield running.socket
+        finally:
+            with anyio.CancelScope(shield=True):
+                await running.report(b"-")
+
+    async def aclose(self) -> None:
+        """End the process and wait for it."""
+        async with self._starting:
+            running, self._running = self._running, None
+            if running is not None:
+                await running.stop()
+
+    async def _enter(self) -> _Running:
+        """The process with one more request open, started when there is none; an ending one is replaced."""
+        if self._running is not None and self._running.is_up:
+            await self._running.report(b"+")
+            return self._running
+        ending, self._running = self._running, None
+        if ending is not None:
+            await ending.stop()
+        self._running = await _start(self._weights, self.context_tokens, self._idle_seconds)
+        return self._running
+
+
+async def _start(weights: Path, context_tokens: int, idle_seconds: float) -> _Running:
+    folder = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "fabro-local-"))
+    arguments = [str(weights), str(folder), str(context_tokens), str(idle_seconds)]
+    with (folder / "errors").open("wb") as errors:
+        process = await anyio.open_process(
+            [sys.executable, "-P", str(_CHILD), *arguments],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+    running = _Running(process=process, folder=folder)
+    try:
+        await _await_ready(running)
+    except BaseException:
+        await running.stop()
+        raise
+    return running
+
+
+async def _await_ready(running: _Running) -> None:
+    output = running.process.stdout
+    with anyio.move_on_after(_START_SECONDS):
+        try:
+            if output is not None and await output.receive():
+                return
+        except anyio.EndOfStream:
+            pass
+    said = (running.folder / "errors").read_text(errors="replace")[-_ERROR_TAIL:].strip()
+    raise ModelError(
+        f"local: the model's process did not start: {said or 'it was not ready in time'}",
+        kind=ModelErrorKind.SERVER,
+    )

@@ -1,0 +1,1 @@
+"""Events folded into views. Pure; above what a run is, below the stores."""

@@ -1,0 +1,158 @@
+"""What a run asks people and what they may answer. Above: events, human gates, doors. Below: nothing.
+
+Source: reference/engine.md §7, reference/mcp-server.md §6; an answer that matches nothing is refused and the
+question stays open (design §4.8).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from fabro.errors import InvalidInput
+from fabro.ids import QuestionId, StageId
+
+
+class QuestionKind(StrEnum):
+    """The five forms of a question."""
+
+    YES_NO = "yes_no"
+    CONFIRMATION = "confirmation"
+    MULTIPLE_CHOICE = "multiple_choice"
+    MULTI_SELECT = "multi_select"
+    FREEFORM = "freeform"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Option:
+    """One choice: `key` is what a person types, `label` what they read."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A question as it is shown. `timeout_seconds` counts from the moment it was asked; None waits for ever."""
+
+    id: QuestionId
+    stage: StageId
+    text: str
+    kind: QuestionKind = QuestionKind.MULTIPLE_CHOICE
+    options: tuple[Option, ...] = ()
+    allow_freeform: bool = False
+    timeout_seconds: float | None = None
+    context_display: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Yes:
+    """Yes, to a yes/no question or a confirmation."""
+
+    kind: Literal["yes"] = "yes"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class No:
+    """No, to a yes/no question or a confirmation."""
+
+    kind: Literal["no"] = "no"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selected:
+    """One option, by its key."""
+
+    option_key: str
+    kind: Literal["selected"] = "selected"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MultiSelected:
+    """Several options, by their keys; none is allowed too."""
+
+    option_keys: tuple[str, ...]
+    kind: Literal["multi_selected"] = "multi_selected"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Text:
+    """Free words, or an option's key or label."""
+
+    text: str
+    kind: Literal["text"] = "text"
+
+
+Answer: TypeAlias = Yes | No | Selected | MultiSelected | Text
+
+
+def check_answer(question: Question, answer: Answer) -> Answer:
+    """The answer in the form in which it is recorded.
+
+    A text that is, ignoring case, an option's key or label becomes that option; one that means yes or no
+    becomes it where the question is of that kind.
+
+    Raises:
+        InvalidInput: the answer does not fit the question (`answer_invalid`); the message says what would.
+    """
+    if isinstance(answer, Text):
+        answer = _from_text(question, answer)
+    match answer:
+        case Yes() | No():
+            fits = question.kind in (QuestionKind.YES_NO, QuestionKind.CONFIRMATION)
+        case Selected(option_key=key):
+            fits = question.kind is QuestionKind.MULTIPLE_CHOICE and key in _keys(question)
+        case MultiSelected(option_keys=keys):
+            fits = question.kind is QuestionKind.MULTI_SELECT and set(keys) <= _keys(question)
+        case Text(text=text):
+            fits = bool(text.strip()) and (question.allow_freeform or question.kind is QuestionKind.FREEFORM)
+    if not fits:
+        raise InvalidInput(
+            f"answer {_shown(answer)} does not fit question {question.id}",
+            code="answer_invalid",
+            hint=accepted(question),
+        )
+    return answer
+
+
+def accepted(question: Question) -> str:
+    """One sentence that says which answers the question takes."""
+    keys = ", ".join(f"{option.key} ({option.label})" for option in question.options)
+    match question.kind:
+        case QuestionKind.YES_NO | QuestionKind.CONFIRMATION:
+            text = "Answer yes or no"
+        case QuestionKind.MULTIPLE_CHOICE:
+            text = f"Answer with one of: {keys}"
+        case QuestionKind.MULTI_SELECT:
+            text = f"Answer with any of: {keys}"
+        case QuestionKind.FREEFORM:
+            return "Answer with any text that is not blank."
+    return f"{text}, or with any text that is not blank." if question.allow_freeform else f"{text}."
+
+
+def _keys(question: Question) -> set[str]:
+    return {option.key for option in question.options}
+
+
+def _from_text(question: Question, answer: Text) -> Answer:
+    said = answer.text.strip().casefold()
+    if question.kind in (QuestionKind.YES_NO, QuestionKind.CONFIRMATION) and said in ("yes", "y", "no", "n"):
+        return Yes() if said.startswith("y") else No()
+    for option in question.options:
+        if said in (option.key.casefold(), option.label.strip().casefold()):
+            if question.kind is QuestionKind.MULTI_SELECT:
+                return MultiSelected(option_keys=(option.key,))
+            if question.kind is QuestionKind.MULTIPLE_CHOICE:
+                return Selected(option_key=option.key)
+    return answer
+
+
+def _shown(answer: Answer) -> str:
+    match answer:
+        case Yes() | No():
+            return answer.kind
+        case Selected(option_key=key):
+            return repr(key)
+        case MultiSelected(option_keys=keys):
+            return repr(list(keys))
+        case Text(text=text):
+            return repr(text if len(text) <= 80 else text[:77] + "...")

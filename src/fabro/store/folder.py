@@ -1,0 +1,222 @@
+"""The folder in which a server keeps everything. Above: assembly, `doctor`. Below: the operating system's locks.
+
+One process at a time may hold it. The lock is the operating system's, so that it ends with the process however that
+ends; what the lock file says is only information for people. A folder that holds things and does not carry our mark
+is another program's, and is never touched.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+from fabro import installed_version
+from fabro.clock import SystemClock, to_text
+from fabro.errors import Conflict, StorageError
+from fabro.json_value import JsonObject
+
+PRODUCT = "fabro-python"
+FORMAT = 1
+MARKER = "fabro-storage.json"
+_LOCK = "lock"
+_OTHER = "Pass another --storage-dir."
+_MAX_INFORMATION = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holder:
+    """Who holds a storage folder, in the holder's own words; `started` is RFC 3339, `socket` empty where none."""
+
+    pid: int
+    version: str
+    started: str
+    socket: str = ""
+
+
+class StorageFolder:
+    """A storage folder that this process holds until `close`. Made by `open_folder`."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self.db = path / "db"
+        self.blobs = path / "blobs"
+        self.runs = path / "runs"
+        self.logs = path / "logs"
+        self._lock: int | None = lock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the folder go; once is enough, and again does nothing."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def open_folder(path: Path, *, socket: str = "") -> StorageFolder:
+    """Hold a storage folder, which is made where there is none.
+
+    Args:
+        path: the folder; its parent must exist.
+        socket: where the holder can be reached, for those who find the folder in use.
+
+    Raises:
+        StorageError: it can't be made or written, is no folder, belongs to another program (`storage_foreign`) or
+            to a newer version (`format_too_new`).
+        Conflict: `storage_in_use`, by the process that the message names.
+    """
+    with _told(path):
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError:
+            raise StorageError(f"storage folder {path} is no folder", hint=_OTHER) from None
+        except FileNotFoundError:
+            raise StorageError(
+                f"storage folder {path} can't be made: {path.parent} does not exist", hint=f"Make it, or: {_OTHER}"
+            ) from None
+        _claim(path)
+        lock = _take_lock(path)
+        try:
+            _check_mark(path)
+            _write_holder(lock, socket)
+            folder = StorageFolder(path, lock)
+            for inner in (folder.db, folder.blobs, folder.runs, folder.logs):
+                inner.mkdir(mode=0o700, exist_ok=True)
+        except BaseException:
+            os.close(lock)
+            raise
+    return folder
+
+
+def read_holder(path: Path) -> Holder | None:
+    """Who says that they hold the folder, None where the lock file is missing or says nothing of use.
+
+    The answer may be out of date; only `open_folder` tells whether the folder is held.
+    """
+    try:
+        with (path / _LOCK).open("rb") as file:
+            said = _json_object(file.read(_MAX_INFORMATION))
+    except OSError:
+        return None
+    pid, socket = said.get("pid"), said.get("socket")
+    if not isinstance(pid, int):
+        return None
+    version, started = str(said.get("version")), str(said.get("started"))
+    return Holder(pid=pid, version=version, started=started, socket=str(socket or ""))
+
+
+def _claim(path: Path) -> None:
+    """Put our mark, as yet empty, into an empty folder; in any other it must be there.
+
+    Raises:
+        StorageError: `storage_foreign`.
+    """
+    if (path / MARKER).exists():
+        return
+    if any(path.iterdir()) and not (path / MARKER).exists():
+        raise _foreign(path, f"it is not empty and has no {MARKER}")
+    os.close(os.open(path / MARKER, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def _take_lock(path: Path) -> int:
+    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise _in_use(path) from None
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _check_mark(path: Path) -> None:
+    """Read our mark, and write it where this folder has only just been claimed.
+
+    Raises:
+        StorageError: `storage_foreign` or `format_too_new`.
+    """
+    written = (path / MARKER).read_bytes()
+    if not written:
+        with (path / MARKER).open("wb") as file:
+            file.write(json.dumps({"product": PRODUCT, "format": FORMAT}).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        return
+    mark = _json_object(written)
+    number = mark.get("format")
+    if mark.get("product") != PRODUCT or not isinstance(number, int):
+        raise _foreign(path, f"its {MARKER} is not ours")
+    if number > FORMAT:
+        raise StorageError(
+            f"storage folder {path} is of a newer version (format {number}; this one knows up to {FORMAT})",
+            code="format_too_new",
+            hint=f"Upgrade fabro, or: {_OTHER}",
+        )
+
+
+def _write_holder(lock: int, socket: str) -> None:
+    """Say who holds the folder; a disk too full for that is no reason to stop."""
+    holder = {
+        "pid": os.getpid(),
+        "version": installed_version(),
+        "started": to_text(SystemClock().now()),
+        "socket": socket,
+    }
+    with contextlib.suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, json.dumps(holder).encode(), 0)
+
+
+def _in_use(path: Path) -> Conflict:
+    holder = read_holder(path)
+    who = "another process"
+    details: JsonObject = {}
+    if holder is not None:
+        who = f"process {holder.pid} (fabro {holder.version}, since {holder.started})"
+        details = {
+            "pid": holder.pid,
+            "version": holder.version,
+            "started": holder.started,
+            "socket": holder.socket,
+        }
+    return Conflict(
+        f"storage folder {path} is in use by {who}",
+        code="storage_in_use",
+        hint=f"Use the server that runs there or end it. {_OTHER}",
+        details=details,
+    )
+
+
+def _foreign(path: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"storage folder {path} belongs to another program: {reason}", code="storage_foreign", hint=_OTHER
+    )
+
+
+def _json_object(content: bytes) -> Mapping[str, object]:
+    try:
+        value: object = json.loads(content)
+    except ValueError:
+        return {}
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"storage folder {path}: {error.strerror or error}", hint=_OTHER) from error
