@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 import anyio
-from fabro.assembly import System, open_system
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 import report
+from fabro.assembly import System, open_system
 from fabro.calls import RunIntent
 from fabro.clock import SystemClock
 from fabro.ids import RunId
@@ -88,7 +88,7 @@ def ours(text: str) -> tuple[float, int]:
 
 def database_bytes(folder: Path) -> int:
     """Bytes in use, freed pages not counted, after a checkpoint of the write-ahead log."""
-    [path] = (folder / "db").glob("*.sqlite3")
+    [path] = (folder / "db").glob("*.db")
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
     [[pages]] = connection.execute("PRAGMA page_count").fetchall()

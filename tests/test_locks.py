@@ -12,10 +12,11 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "requirements"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+GROUPS = PROJECT["dependency-groups"]
 PIN = re.compile(r"(?m)^(?P<name>[a-z0-9-]+)==(?P<version>[^ ]+)(?P<rest>[^\\\n]*(?:\\\n[^\\\n]*)*)$")
 WANTED: dict[str, list[str]] = {
     "run.txt": PROJECT["project"]["dependencies"],
-    "dev.txt": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"],
+    "dev.txt": [*PROJECT["project"]["dependencies"], *GROUPS["dev"], *GROUPS["bench"]],
     "local.txt": PROJECT["project"]["optional-dependencies"]["local"],
     "bootstrap.txt": ["uv", *PROJECT["build-system"]["requires"]],
 }

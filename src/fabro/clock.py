@@ -4,10 +4,13 @@ Wall time is for people and for deadlines that outlive the process; monotonic ti
 """
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import anyio
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Clock(Protocol):
@@ -44,12 +47,12 @@ class SystemClock:
 
 def to_millis(moment: datetime) -> int:
     """Milliseconds since 1970 in UTC, as times are stored."""
-    return int(moment.timestamp() * 1000)
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def from_millis(millis: int) -> datetime:
     """The inverse of `to_millis`: an aware time in UTC."""
-    return datetime.fromtimestamp(millis / 1000, UTC)
+    return _EPOCH + millis * _MILLISECOND
 
 
 def to_text(moment: datetime) -> str:

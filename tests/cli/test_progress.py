@@ -11,7 +11,7 @@ from fabro.ids import NodeId, QuestionId, RunId, StageId, VersionId
 from fabro.projections.envelope import EventEnvelope, to_envelope
 from fabro.run import events as e
 from fabro.run.outcome import Failure, OutcomeStatus
-from fabro.run.question import Option, Selected
+from fabro.run.question import Option, QuestionKind, Selected
 from fabro.run.spec import RunSpec, WorkflowName
 from fabro.run.status import FailureReason, SuccessReason
 from fabro.run.target import NoTarget
@@ -25,7 +25,7 @@ ASKED = e.InterviewStarted(
     stage_id=GATE,
     question_id=QuestionId(GATE),
     question="Ship it?",
-    question_type=e.QuestionKind.MULTIPLE_CHOICE,
+    question_type=QuestionKind.MULTIPLE_CHOICE,
     options=(Option(key="Y", label="Yes"),),
 )
 BEGINNING: tuple[e.Event, ...] = (

@@ -17,9 +17,9 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
-from fabro.client.connect import connect
 
-from fabro.calls import Calls, RunIntent
+from fabro.calls import Calls, RunIntent, RunListQuery
+from fabro.client.connect import connect
 from fabro.client.target import choose_target
 from fabro.clock import SystemClock
 from fabro.errors import FabroError
@@ -40,8 +40,8 @@ digraph Crash {
   graph [max_node_visits=20]
   start [shape=Mdiamond] exit [shape=Msquare]
   node [shape=parallelogram]
-  first  [script="echo $FABRO_STAGE_ID >> trace; seq 1 2000"]
-  again  [script="echo $FABRO_STAGE_ID >> trace; echo x >> count; test $(wc -l < count) -ge 3"]
+  first  [script="echo $FABRO_STAGE_ID >> trace; seq 1 2000; sleep 0.3"]
+  again  [script="echo $FABRO_STAGE_ID >> trace; echo x >> count; sleep 0.2; test $(wc -l < count) -ge 5"]
   enough [shape=diamond]
   gate   [shape=hexagon, label="Go on?"]
   last   [script="echo $FABRO_STAGE_ID >> trace; sleep 0.1", goal_gate=true]
@@ -115,9 +115,14 @@ async def drive(calls: Calls, done: Acknowledged, version: VersionId, wanted: in
                 continue
 
 
-async def keep_killing(server: Server, chance: random.Random, until: anyio.Event) -> None:
+async def keep_killing(server: Server, calls: Calls, chance: random.Random, until: anyio.Event) -> None:
+    """Kill the server some time after it has begun to answer, again and again."""
     while not until.is_set():
-        with anyio.move_on_after(chance.uniform(0.8, 3.0)):
+        try:
+            await calls.runs.list(RunListQuery(limit=1))
+        except FabroError:
+            continue
+        with anyio.move_on_after(chance.uniform(0.05, 1.0)):
             await until.wait()
         if not until.is_set():
             server.kill()
@@ -144,7 +149,7 @@ async def crash(environment: Mapping[str, str], runs: int, seed: int) -> tuple[A
         async with connect(target, client_name="crash", environment=environment, start=False) as calls:
             version = await register(calls)
             async with anyio.create_task_group() as group:
-                group.start_soon(keep_killing, server, random.Random(seed), over)
+                group.start_soon(keep_killing, server, calls, random.Random(seed), over)
                 with anyio.fail_after(60 + 12 * runs):
                     await drive(calls, done, version, runs)
                 over.set()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import anyio
+import anyio.to_thread
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
@@ -168,6 +169,13 @@ async def create(client: Client, version_id: str, **item: object) -> str:
     return cast("str", objects(structured(result)["runs"])[0]["run_id"])
 
 
+def write_all(fd: int, content: bytes) -> None:
+    """Write everything, waiting for the reader."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
 @dataclass(kw_only=True)
 class Peer:
     """The client's end of two pipes."""
@@ -183,9 +191,7 @@ class Peer:
 
     async def send_bytes(self, content: bytes) -> None:
         """Send bytes as they are, however long the server takes for them."""
-        while content:
-            await anyio.wait_writable(self.write)
-            content = content[os.write(self.write, content[: 4 * 1024]) :]
+        await anyio.to_thread.run_sync(write_all, self.write, content)
 
     async def receive(self) -> Object:
         """The next message."""

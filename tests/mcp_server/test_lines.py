@@ -1,5 +1,7 @@
 """Bytes to lines."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +18,7 @@ def split(chunks: list[bytes], longest: int = 1000) -> list[bytes | str]:
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200)))
 def test_how_the_bytes_arrive_makes_no_difference(content: bytes, cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(content)]
-    chunks = [content[begin:end] for begin, end in zip(edges, edges[1:], strict=False)]
+    chunks = [content[begin:end] for begin, end in pairwise(edges)]
     assert split(chunks) == split([content])
 
 

@@ -32,7 +32,7 @@ async def read_all(fd: int, length: int) -> bytes:
 
 
 async def test_more_than_a_pipe_holds_arrives_whole_and_in_order(pipe: tuple[int, int]) -> None:
-    output = Output(pipe[1])
+    output, content = Output(pipe[1]), b""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(output.run)
         for number in range(3):

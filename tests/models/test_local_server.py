@@ -29,24 +29,29 @@ anyio.run(main)
 
 
 async def test_a_process_that_does_not_start_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    parent = tmp_path / "parent"
+    parent.mkdir()
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not weights")
-    server = LocalServer(broken)
+    server = LocalServer(broken, parent=parent)
     with pytest.raises(ModelError, match="did not start") as caught:
         async with server.in_use():
             raise AssertionError
     assert caught.value.kind is ModelErrorKind.SERVER
     assert server.pid is None
+    assert entries(parent) == []
     await server.aclose()
 
 
-async def test_starting_can_be_cancelled_and_leaves_nothing(tmp_path: Path) -> None:
-    server = LocalServer(weights())
-    with anyio.move_on_after(0.05) as scope:
+@pytest.mark.parametrize("seconds", [0.0, 0.001, 0.05])
+async def test_starting_can_be_cancelled_and_leaves_nothing(seconds: float, tmp_path: Path) -> None:
+    server = LocalServer(weights(), parent=tmp_path)
+    with anyio.move_on_after(seconds) as scope:
         async with server.in_use():
             raise AssertionError
     assert scope.cancelled_caught
     assert server.pid is None
+    assert entries(tmp_path) == []
 
 
 async def test_closing_what_never_started_is_nothing() -> None:
@@ -92,6 +97,10 @@ async def test_the_process_ends_when_its_owner_is_killed() -> None:
         owner.kill()
     await ended(int(pid))
     assert not await anyio.Path(folder).exists()
+
+
+def entries(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 def weights() -> Path:

@@ -116,7 +116,9 @@ def test_false(text: str) -> None:
         ('a = "b', 4),
         ("!", 1),
         ("a matches [", 10),
-        ('a matches "(x+)+"', 10),
+        ('a matches "(?=x)"', 10),
+        (r'a matches "(a)\\1"', 10),
+        ("a matches " + "x" * 1001, 10),
         ("(" * 100 + "a" + ")" * 100, 65),
         ("!" * 100 + "a", 65),
         ("a" * 9000, 0),
@@ -205,3 +207,15 @@ def test_any_text_is_a_condition_or_an_error_at_a_place(text: str) -> None:
         condition.holds(VALUES.get)
         offset = 0
     assert 0 <= offset <= len(text)
+
+
+@pytest.mark.parametrize("pattern", ["(x+)+$", "(a|aa)+$", r"(\\w+\\s?)*$", ".*.*.*.*.*=.*"])
+@pytest.mark.timeout(20)
+def test_no_expression_takes_long(pattern: str) -> None:
+    condition = parse_condition(f'a matches "{pattern}"')
+    for text in ("a" * MAX_SEARCHED, "x" * MAX_SEARCHED, "a " * MAX_SEARCHED):
+        condition.holds({"a": text + "!"}.get)
+
+
+def test_a_half_of_a_surrogate_pair_is_searched_like_anything_else() -> None:
+    assert holds("a matches b", {"a": "\ud800b"})

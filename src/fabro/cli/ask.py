@@ -44,11 +44,21 @@ def read_answer(question: QuestionView, typed: str) -> Answer:
 def _option(options: Sequence[Option], typed: str) -> Option | None:
     said = typed.strip().casefold()
     for option in options:
-        if said in (option.key.casefold(), option.label.strip().casefold()):
+        label = option.label.strip()
+        if said in (option.key.casefold(), label.casefold(), label_of(option).casefold()):
             return option
     if said.isdecimal() and said.isascii() and 1 <= int(said[:4]) <= len(options):
         return options[int(said[:4]) - 1]
     return None
+
+
+def label_of(option: Option) -> str:
+    """The option's label without the key that it may begin with: `[Y] Yes`, `Y) Yes` and `Y - Yes` give `Yes`."""
+    label = option.label.strip()
+    for lead in (f"[{option.key}]", f"{option.key})", f"{option.key} - "):
+        if label.startswith(lead) and label != lead:
+            return label.removeprefix(lead).strip()
+    return label
 
 
 def describe(question: QuestionView) -> str:
@@ -58,7 +68,7 @@ def describe(question: QuestionView) -> str:
         shown = visible(question.context_display).rstrip().splitlines()[-CONTEXT_LINES:]
         lines = [*(f"  | {line}" for line in shown), *lines]
     lines.extend(
-        f"  {number}) [{visible(option.key)}] {visible(option.label)}"
+        f"  {number}) [{visible(option.key)}] {visible(label_of(option))}"
         for number, option in enumerate(question.options, start=1)
     )
     return "\n".join(lines)

@@ -127,7 +127,7 @@ def _show_trouble(stage: StageView, output: Output) -> None:
 
 def _reason(run: RunView) -> str:
     reason = run.lifecycle.status.reason
-    return f" ({reason})" if reason and reason != "cancelled" else ""
+    return f" ({reason})" if reason and reason not in ("cancelled", "completed") else ""
 
 
 def _took(run: RunView) -> str:

@@ -121,4 +121,27 @@ def _tree(command: Loaded) -> Iterator[Loaded]:
 def _global_options() -> list[TyperOption]:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(declare)
-    return [param for param in get_command(app).params if isinstance(param, TyperOption)]
+    options = (param for param in get_command(app).params if isinstance(param, TyperOption))
+    return [option if option.is_flag else _as_text(option) for option in options]
+
+
+class _TextOption(TyperOption):
+    """An option whose value is the text itself. Typer would load pydantic to find that out, which takes longer than
+    all that a small command does.
+    """
+
+    def process_value(self, ctx: object, value: str | None) -> str | None:
+        if self.callback is not None:
+            self.callback(ctx, self, value)
+        return value
+
+
+def _as_text(option: TyperOption) -> _TextOption:
+    return _TextOption(
+        param_decls=list(option.opts),
+        type_descriptor=option.type_descriptor,
+        callback=option.callback,
+        expose_value=False,
+        metavar=option.metavar,
+        help=option.help,
+    )

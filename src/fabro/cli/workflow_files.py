@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabro.errors import InvalidInput, NotFound, TooLarge
-from fabro.workflow.collect import CONFIG_NAME
+from fabro.workflow.collect import CONFIG_NAME, DEFAULT_GRAPH
 
 MAX_READ_BYTES = 2 * 1024 * 1024
 """Larger files are not read at all."""
@@ -23,13 +23,13 @@ class WorkflowPath:
 
 
 def find_workflow(path: Path) -> WorkflowPath:
-    """What a path names: a graph file, a `workflow.toml`, or a folder that holds one.
+    """What a path names: a graph file, a `workflow.toml`, or a folder that holds one (else `workflow.fabro`).
 
     Raises:
         NotFound: there is no such file.
     """
     if path.is_dir():
-        path /= CONFIG_NAME
+        path /= CONFIG_NAME if (path / CONFIG_NAME).exists() else DEFAULT_GRAPH
     if not path.is_file():
         raise NotFound(f"there is no workflow file `{path}`", hint="name a graph, a `workflow.toml` or its folder")
     return WorkflowPath(root=path.parent, entrypoint=path.name)

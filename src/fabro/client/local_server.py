@@ -25,6 +25,8 @@ from fabro.store.folder import open_folder, read_holder
 START_SECONDS = 20.0
 HEALTH_SECONDS = 5.0
 STOP_SECONDS = 10.0
+LINGER_SECONDS = 1.0
+"""How long a process that has let go of its storage is waited for; it may stay as a zombie where nobody reaps it."""
 _LOOK_SECONDS = 0.02
 _CLOCK = SystemClock()
 
@@ -102,10 +104,13 @@ async def stop(paths: Paths, *, seconds: float) -> int | None:
     pid = holder(paths)
     if pid is None:
         return None
-    _signal(pid)
+    _send(pid, signal.SIGTERM)
     with anyio.move_on_after(seconds):
         while holder(paths) == pid:
             await _CLOCK.sleep(_LOOK_SECONDS)
+        with anyio.move_on_after(LINGER_SECONDS):
+            while _send(pid, 0):
+                await _CLOCK.sleep(_LOOK_SECONDS)
         return pid
     raise Unavailable(
         f"the server (process {pid}) has not ended within {seconds:g} s",
@@ -126,11 +131,13 @@ def holder(paths: Paths) -> int | None:
     return None
 
 
-def _signal(pid: int) -> None:
+def _send(pid: int, number: int) -> bool:
+    """Send a signal; whether there is a process that got it."""
     try:
-        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, number)
     except ProcessLookupError:
-        return
+        return False
+    return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Runs and questions over HTTP. Above: the calls. Below: requests."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -9,7 +10,7 @@ from fabro.client.paths import run_path
 from fabro.client.patience import Patience
 from fabro.client.shapes import QuestionList, Resolved, RunList
 from fabro.clock import Clock
-from fabro.errors import FabroError
+from fabro.errors import FabroError, InvalidInput
 from fabro.ids import RunId
 from fabro.projections.run_view import RunView
 from fabro.run.question import Answer
@@ -30,6 +31,7 @@ class HttpRuns:
 
     async def create(self, intent: RunIntent) -> RunView:
         """Persist a submitted run."""
+        _require_json_numbers(intent)
         return (await self._http.ask("POST", "/runs", body=asdict(intent))).read(RunView)
 
     async def start(self, run_id: RunId) -> RunView:
@@ -97,3 +99,9 @@ class HttpQuestions:
         """Answer an open question; of two answers one wins."""
         path = run_path(run_id, "questions", question_id, "answer")
         await self._http.ask("POST", path, body={**asdict(answer), "actor": actor})
+
+
+def _require_json_numbers(intent: RunIntent) -> None:
+    for name, value in intent.args.inputs.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInput(f"args.inputs.{name}: {value!r} is no number of JSON", code="run_intent_invalid")

@@ -98,24 +98,27 @@ class Cursor:
         """Whether the token at hand is the first of its line."""
         return self.source.text.find("\n", self._end_before(), self._starts[self._index]) != -1
 
-    def skip_group(self) -> None:
-        """Leave the bracketed group that opens at hand behind, with everything in it."""
-        depth = 0
-        while not self.at(TokenKind.END):
-            kind = self.advance().kind
-            depth += (kind in _OPENERS) - (kind in _CLOSERS)
-            if depth <= 0:
-                return
 
-    def resync(self) -> None:
-        """Go on to where a statement may begin: behind a `;`, at a `}`, or at a word that starts a line."""
-        while not self.at(TokenKind.END, TokenKind.CLOSE_BRACE):
-            if self.at(TokenKind.WORD, TokenKind.STRING) and self.starts_line():
-                return
-            if self.at(*_OPENERS):
-                self.skip_group()
-            elif self.advance().kind is TokenKind.SEMICOLON:
-                return
+def skip_group(cursor: Cursor) -> None:
+    """Leave the bracketed group that opens at hand behind, with everything in it."""
+    depth = 0
+    while not cursor.at(TokenKind.END):
+        kind = cursor.kind
+        cursor.step()
+        depth += (kind in _OPENERS) - (kind in _CLOSERS)
+        if depth <= 0:
+            return
+
+
+def resync(cursor: Cursor) -> None:
+    """Go on to where a statement may begin: behind a `;`, at a `}`, or at a word that starts a line."""
+    while not cursor.at(TokenKind.END, TokenKind.CLOSE_BRACE):
+        if cursor.at(TokenKind.WORD, TokenKind.STRING) and cursor.starts_line():
+            return
+        if cursor.at(*_OPENERS):
+            skip_group(cursor)
+        elif cursor.advance().kind is TokenKind.SEMICOLON:
+            return
 
 
 def shown(token: Token) -> str:

@@ -7,7 +7,7 @@ message together with what to write instead. One run finds several problems, in 
 import re
 from dataclasses import dataclass
 
-from fabro.dot.cursor import AbandonedError, Cursor, TooManyProblemsError, shown
+from fabro.dot.cursor import AbandonedError, Cursor, TooManyProblemsError, resync, shown, skip_group
 from fabro.dot.lexer import Token, TokenKind, is_identifier, is_key
 from fabro.dot.reading import read_name, read_value
 from fabro.dot.span import Source
@@ -107,7 +107,7 @@ def _block(cursor: Cursor, opening: Token, *, depth: int) -> tuple[Statement, ..
         try:
             statement = _statement(cursor, depth)
         except AbandonedError:
-            cursor.resync()
+            resync(cursor)
             continue
         if statement is not None:
             statements.append(statement)
@@ -164,7 +164,7 @@ def _subgraph(cursor: Cursor, depth: int) -> Subgraph | None:
     name = None if cursor.at(TokenKind.OPEN_BRACE) else read_name(cursor, "a subgraph name")
     if depth >= MAX_NESTING:
         cursor.note(f"subgraphs are nested more than {MAX_NESTING} deep", "flatten the inner subgraphs", keyword)
-        cursor.skip_group()
+        skip_group(cursor)
         return None
     opening = cursor.advance()
     statements = _block(cursor, opening, depth=depth + 1)
@@ -215,7 +215,7 @@ def _endpoint(cursor: Cursor) -> Name:
         first = cursor.token
         while not cursor.at(TokenKind.OPEN_BRACE):
             cursor.advance()
-        cursor.skip_group()
+        skip_group(cursor)
         _no_groups(cursor, first)
     name = read_name(cursor, "a node")
     if cursor.at(TokenKind.COLON):
@@ -239,7 +239,7 @@ def _attributes(cursor: Cursor) -> tuple[Attribute, ...]:
     if cursor.at(TokenKind.OPEN_BRACKET):
         cursor.note("a statement takes one block of attributes", "join the two blocks into one", cursor.token)
         while cursor.at(TokenKind.OPEN_BRACKET):
-            cursor.skip_group()
+            skip_group(cursor)
     return tuple(found)
 
 
@@ -284,7 +284,7 @@ def _unclosed_or_unexpected(cursor: Cursor, opening: Token) -> bool:
         return False
     cursor.note(f"expected an attribute, found {shown(token)}", "write `[key=value, …]`", token)
     if token.kind in (TokenKind.OPEN_BRACE, TokenKind.OPEN_BRACKET):
-        cursor.skip_group()
+        skip_group(cursor)
     else:
         cursor.advance()
     return True

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from fabro.ids import NodeId
 from fabro.json_value import JsonValue
-from fabro.run.events import RouteReason
 from fabro.run.outcome import Outcome, OutcomeStatus
+from fabro.run.run_events import RouteReason
 from fabro.workflow.attributes import NodeType
 from fabro.workflow.graph import Edge, Graph, Node
 from fabro.workflow.labels import normal_label

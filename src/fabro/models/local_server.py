@@ -27,6 +27,7 @@ IDLE_SECONDS = 300.0
 """How long the process stays without a request."""
 _START_SECONDS = 60.0
 _CHILD = Path(__file__).with_name("local_child.py")
+_ERRORS = "errors"
 _ERROR_TAIL = 2_000
 
 
@@ -48,7 +49,9 @@ class _Running:
     async def report(self, byte: bytes) -> None:
         """Tell the process that a request begins or ends; silent when it is gone."""
         pipe = self.process.stdin
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        gone = contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError)
+        # Half a report would leave the process with a request that never ends.
+        with anyio.CancelScope(shield=True), gone:
             if pipe is not None:
                 await pipe.send(byte)
 
@@ -69,6 +72,8 @@ class LocalServer:
         weights: the model's file.
         context_tokens: how many tokens prompt and answer have together.
         idle_seconds: how long the process stays without a request.
+        parent: where the process's private folder is made; its path must be short, for a socket is in it. None is
+            the system's folder for temporary files.
     """
 
     def __init__(
@@ -77,10 +82,12 @@ class LocalServer:
         *,
         context_tokens: int = CONTEXT_TOKENS,
         idle_seconds: float = IDLE_SECONDS,
+        parent: Path | None = None,
     ) -> None:
         self.context_tokens = context_tokens
         self._weights = weights
         self._idle_seconds = idle_seconds
+        self._parent = parent
         self._running: _Running | None = None
         self._starting = anyio.Lock()
 
@@ -101,8 +108,7 @@ class LocalServer:
         try:
             yield running.socket
         finally:
-            with anyio.CancelScope(shield=True):
-                await running.report(b"-")
+            await running.report(b"-")
 
     async def aclose(self) -> None:
         """End the process and wait for it."""
@@ -119,28 +125,35 @@ class LocalServer:
         ending, self._running = self._running, None
         if ending is not None:
             await ending.stop()
-        self._running = await _start(self._weights, self.context_tokens, self._idle_seconds)
+        folder = Path(tempfile.mkdtemp(prefix="fabro-local-", dir=self._parent))
+        arguments = [str(self._weights), str(folder), str(self.context_tokens), str(self._idle_seconds)]
+        self._running = await _start(folder, arguments)
         return self._running
 
 
-async def _start(weights: Path, context_tokens: int, idle_seconds: float) -> _Running:
-    folder = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "fabro-local-"))
-    arguments = [str(weights), str(folder), str(context_tokens), str(idle_seconds)]
-    with (folder / "errors").open("wb") as errors:
-        process = await anyio.open_process(
+async def _start(folder: Path, arguments: list[str]) -> _Running:
+    """A process that is ready, or neither a process nor its folder."""
+    with contextlib.ExitStack() as unless_started:
+        unless_started.callback(shutil.rmtree, folder, ignore_errors=True)
+        running = _Running(process=await _open(arguments, folder / _ERRORS), folder=folder)
+        try:
+            await _await_ready(running)
+        except BaseException:
+            await running.stop()
+            raise
+        unless_started.pop_all()
+    return running
+
+
+async def _open(arguments: list[str], errors: Path) -> anyio.abc.Process:
+    with errors.open("wb") as output:
+        return await anyio.open_process(
             [sys.executable, "-P", str(_CHILD), *arguments],
             stdin=PIPE,
             stdout=PIPE,
-            stderr=errors,
+            stderr=output,
             start_new_session=True,
         )
-    running = _Running(process=process, folder=folder)
-    try:
-        await _await_ready(running)
-    except BaseException:
-        await running.stop()
-        raise
-    return running
 
 
 async def _await_ready(running: _Running) -> None:
@@ -151,7 +164,7 @@ async def _await_ready(running: _Running) -> None:
                 return
         except anyio.EndOfStream:
             pass
-    said = (running.folder / "errors").read_text(errors="replace")[-_ERROR_TAIL:].strip()
+    said = (running.folder / _ERRORS).read_text(errors="replace")[-_ERROR_TAIL:].strip()
     raise ModelError(
         f"local: the model's process did not start: {said or 'it was not ready in time'}",
         kind=ModelErrorKind.SERVER,

@@ -1,5 +1,6 @@
 """Runs: create, start, cancel, look at, wait for. Above: doors. Below: the store, versions, dispatch."""
 
+import re
 from collections.abc import Sequence
 
 import anyio
@@ -24,6 +25,7 @@ from fabro.workflow.attributes import NodeType
 from fabro.workflow.bind import bind
 
 LONGEST_WAIT_SECONDS = 3600.0
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Runs:
@@ -60,7 +62,7 @@ class Runs:
             intent,
             version_id=version_id,
             graph=bound.graph,
-            slug=_slug(version.entrypoint),
+            slug=_slug(version.entrypoint, bound.graph.name),
             target=target,
             client=self._client,
         )
@@ -171,7 +173,9 @@ def _cancelling(record: RunRecord) -> tuple[e.Event, ...]:
     return (e.RunCancelRequested(),)
 
 
-def _slug(entrypoint: str) -> str:
-    name = entrypoint.rsplit("/", 1)[-1].removesuffix(".fabro")
-    folder = entrypoint.rsplit("/", 2)[-2] if "/" in entrypoint else ""
-    return folder if name in ("workflow", "workflow.toml") and folder else name
+def _slug(entrypoint: str, graph: str) -> str:
+    """A workflow's short name: its file's, or its folder's or graph's where the file is called `workflow`."""
+    folder, _, name = entrypoint.removesuffix(".fabro").rpartition("/")
+    if name != "workflow":
+        return name
+    return folder.rpartition("/")[2] or _WORD_START.sub("-", graph).replace("_", "-").lower()

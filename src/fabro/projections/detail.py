@@ -12,6 +12,7 @@ from fabro.ids import BlobId, NodeId, StageId, split_stage_id
 from fabro.run import events as e
 from fabro.run.outcome import Failure, OutcomeStatus
 from fabro.run.question import Answer, Question
+from fabro.run.stage_events import Termination
 from fabro.run.usage import Usage
 
 
@@ -35,7 +36,7 @@ class CommandView:
     script: str
     language: str
     timeout_ms: int
-    termination: e.Termination | None = None
+    termination: Termination | None = None
     exit_code: int | None = None
     output: str = ""
     output_bytes: int = 0

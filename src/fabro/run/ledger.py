@@ -53,11 +53,13 @@ class Ledger:
             case e.StageStarted():
                 self._open_stage(event)
             case e.StageCompleted() | e.StageFailed():
-                _require(event.stage_id in self.open_stages, f"stage {event.stage_id} is not open")
+                self._require_open(event.stage_id)
                 if not (isinstance(event, e.StageFailed) and event.will_retry):
                     self.open_stages.discard(event.stage_id)
+            case e.StagePrompt() | e.PromptCompleted() | e.CommandStarted() | e.CommandCompleted():
+                self._require_open(event.stage_id)
             case e.InterviewStarted():
-                _require(event.stage_id in self.open_stages, f"stage {event.stage_id} is not open")
+                self._require_open(event.stage_id)
                 _require(event.question_id not in self.open_questions, f"{event.question_id} is already asked")
                 self.open_questions.add(event.question_id)
             case e.InterviewCompleted() | e.InterviewTimeout() | e.InterviewInterrupted():
@@ -81,6 +83,9 @@ class Ledger:
             _require(not self.open_questions, "a question is still open")
         self.status = after
 
+    def _require_open(self, stage: StageId) -> None:
+        _require(stage in self.open_stages, f"stage {stage} is not open")
+
     def _open_stage(self, event: e.StageStarted) -> None:
         _require(
             self.status is not None and self.status.kind is StatusKind.RUNNING,
@@ -88,7 +93,10 @@ class Ledger:
         )
         if event.attempt > 1 and event.stage_id in self.open_stages:
             return
-        node, ordinal = split_stage_id(event.stage_id)
+        try:
+            node, ordinal = split_stage_id(event.stage_id)
+        except ValueError as error:
+            raise IllegalEvent(str(error)) from error
         expected = self.ordinals.get(node, 0) + 1
         _require(ordinal == expected, f"stage {event.stage_id} is out of order: {node}@{expected} is next")
         if event.resumed_from_stage_id is not None:

@@ -3,6 +3,7 @@
 Source: reference/mcp-server.md §6.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -78,8 +79,11 @@ class IllegalTransition(Conflict):
 
 _K = StatusKind
 _FAILS = frozenset({_K.STARTING, _K.RUNNING, _K.BLOCKED, _K.PAUSED, _K.REMOVING})
-_EARLY = frozenset({_K.SUBMITTED, _K.PENDING, _K.RUNNABLE})
-_EARLY_FAILURES = frozenset({FailureReason.CANCELLED, FailureReason.LAUNCH_FAILED, FailureReason.APPROVAL_DENIED})
+_EARLY_FAILURES: Mapping[StatusKind, frozenset[str]] = {
+    _K.SUBMITTED: frozenset({FailureReason.CANCELLED}),
+    _K.PENDING: frozenset({FailureReason.CANCELLED, FailureReason.APPROVAL_DENIED}),
+    _K.RUNNABLE: frozenset({FailureReason.CANCELLED, FailureReason.LAUNCH_FAILED}),
+}
 _NEXT: dict[StatusKind, frozenset[StatusKind]] = {
     _K.SUBMITTED: frozenset({_K.PENDING, _K.RUNNABLE}),
     _K.PENDING: frozenset({_K.RUNNABLE, _K.SUBMITTED}),
@@ -98,8 +102,8 @@ _NEXT: dict[StatusKind, frozenset[StatusKind]] = {
 def check_transition(before: Status, after: Status) -> None:
     """Let a change of status pass or refuse it.
 
-    A run that has not begun to execute fails only when it is cancelled or denied, or, being runnable, can't be
-    launched.
+    A run that has not begun to execute fails only when it is cancelled, or, being pending, denied, or, being
+    runnable, can't be launched.
 
     Raises:
         IllegalTransition: `after` can't follow `before`.
@@ -111,6 +115,6 @@ def check_transition(before: Status, after: Status) -> None:
     if after.kind is StatusKind.FAILED:
         if before.kind in _FAILS and after.reason != FailureReason.APPROVAL_DENIED:
             return
-        if before.kind in _EARLY and after.reason in _EARLY_FAILURES:
+        if after.reason in _EARLY_FAILURES.get(before.kind, frozenset()):
             return
     raise IllegalTransition(f"invalid status transition: {before} -> {after}")

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 
 from fabro.errors import InvalidInput
 from fabro.ids import RunId, is_run_id
-from fabro.run.events import Termination
+from fabro.run.stage_events import Termination
 from fabro.run.target import FolderTarget, NoTarget, Target
 from fabro.sandbox.child import Child, explain
 from fabro.sandbox.environment import base_environment

@@ -14,7 +14,7 @@ import anyio
 
 from fabro.errors import FabroError
 from fabro.ids import RunId
-from fabro.run.events import Termination
+from fabro.run.stage_events import Termination
 from fabro.run.target import Target
 
 

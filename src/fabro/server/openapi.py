@@ -51,8 +51,9 @@ Responses = dict[int | str, dict[str, object]]
 
 
 def answers(kind: type[object] | None, status: HTTPStatus, *errors: int) -> Responses:
-    """What a route answers: a fact with this status, or nothing but the status; and these errors."""
-    told = {error: _json(HTTPStatus(error).phrase, "ErrorBody") for error in (*errors, 403, 500, 503)}
+    """What a route answers: a fact with this status, or nothing but the status; these errors, or any other."""
+    told: Responses = {error: _json(HTTPStatus(error).phrase, "ErrorBody") for error in errors}
+    told["default"] = _json("Any other error", "ErrorBody")
     success: dict[str, object] = {"description": status.phrase}
     if kind is not None:
         success = _json(status.phrase, kind.__name__)

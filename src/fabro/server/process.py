@@ -73,17 +73,17 @@ async def serve(
                 )
                 _logger.info("the server listens", at=" ".join(service.listening), version=service.version)
                 announce(service)
-                await _answer(service, listeners, signals, idle_seconds=options.idle_seconds)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_stop_on_signal, service, signals)
+                    if options.idle_seconds is not None:
+                        group.start_soon(stop_when_idle, service, options.idle_seconds)
+                    await answer_until_stopped(service, listeners)
+                    group.cancel_scope.cancel()
         _logger.info("the server has ended")
 
 
-async def _answer(
-    service: Service,
-    listeners: Sequence[Socket],
-    signals: AsyncIterator[signal.Signals],
-    *,
-    idle_seconds: float | None,
-) -> None:
+async def answer_until_stopped(service: Service, listeners: Sequence[Socket]) -> None:
+    """Answer what comes in on the listeners, which are closed at the end, until the service is stopping."""
     server = _Server(
         uvicorn.Config(
             create_app(service),
@@ -97,11 +97,13 @@ async def _answer(
             timeout_graceful_shutdown=ANSWER_SECONDS,
         )
     )
+
+    async def exit_when_stopping() -> None:
+        await service.stopping.wait()
+        server.should_exit = True
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_stop_on_signal, service, server, signals)
-        group.start_soon(_stop_with_service, service, server)
-        if idle_seconds is not None:
-            group.start_soon(stop_when_idle, service, idle_seconds)
+        group.start_soon(exit_when_stopping)
         await server.serve(sockets=list(listeners))
         group.cancel_scope.cancel()
 
@@ -115,16 +117,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def _stop_on_signal(service: Service, server: _Server, signals: AsyncIterator[signal.Signals]) -> None:
+async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
     async for received in signals:
         _logger.info("the server stops", signal=received.name)
-        server.force_exit = service.stopping.is_set()
         service.stopping.set()
-
-
-async def _stop_with_service(service: Service, server: _Server) -> None:
-    await service.stopping.wait()
-    server.should_exit = True
 
 
 async def stop_when_idle(service: Service, seconds: float) -> None:

@@ -25,7 +25,7 @@ class Blobs(Protocol):
         """Keep a file's content, read in pieces; the file itself is left alone.
 
         Raises:
-            StorageError: the disk did not take it.
+            StorageError: the disk did not take it, or the path is no file that can be read.
         """
         ...
 

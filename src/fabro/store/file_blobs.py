@@ -114,9 +114,8 @@ class FileBlobs:
             blob = BlobId(digest.hexdigest())
             self._place(blob).parent.mkdir(mode=0o700, exist_ok=True)
             Path(name).replace(self._place(blob))
-        except BaseException:
+        finally:
             Path(name).unlink(missing_ok=True)
-            raise
         self._sync(blob)
         return blob
 

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -18,7 +18,6 @@ from typing import Self, cast
 from fabro import installed_version
 from fabro.clock import SystemClock, to_text
 from fabro.errors import Conflict, StorageError
-from fabro.json_value import JsonObject
 
 PRODUCT = "fabro-python"
 FORMAT = 1
@@ -57,6 +56,14 @@ class StorageFolder:
     ) -> None:
         self.close()
 
+    def tell_holder(self, socket: str) -> None:
+        """Say in the lock file who holds the folder; a disk too full for that is no reason to stop."""
+        holder = Holder(
+            pid=os.getpid(), version=installed_version(), started=to_text(SystemClock().now()), socket=socket
+        )
+        with contextlib.suppress(OSError):
+            (self.path / _LOCK).write_text(json.dumps(asdict(holder)), encoding="utf-8")
+
     def close(self) -> None:
         """Let the folder go; once is enough, and again does nothing."""
         if self._lock is not None:
@@ -86,16 +93,14 @@ def open_folder(path: Path, *, socket: str = "") -> StorageFolder:
                 f"storage folder {path} can't be made: {path.parent} does not exist", hint=f"Make it, or: {_OTHER}"
             ) from None
         _claim(path)
-        lock = _take_lock(path)
-        try:
+        with contextlib.ExitStack() as on_failure:
+            folder = StorageFolder(path, _take_lock(path))
+            on_failure.callback(folder.close)
             _check_mark(path)
-            _write_holder(lock, socket)
-            folder = StorageFolder(path, lock)
+            folder.tell_holder(socket)
             for inner in (folder.db, folder.blobs, folder.runs, folder.logs):
                 inner.mkdir(mode=0o700, exist_ok=True)
-        except BaseException:
-            os.close(lock)
-            raise
+            on_failure.pop_all()
     return folder
 
 
@@ -130,15 +135,14 @@ def _claim(path: Path) -> None:
 
 
 def _take_lock(path: Path) -> int:
-    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise _in_use(path) from None
-    except BaseException:
-        os.close(lock)
-        raise
+    with contextlib.ExitStack() as on_failure:
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        on_failure.callback(os.close, lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(path) from None
+        on_failure.pop_all()
     return lock
 
 
@@ -167,36 +171,14 @@ def _check_mark(path: Path) -> None:
         )
 
 
-def _write_holder(lock: int, socket: str) -> None:
-    """Say who holds the folder; a disk too full for that is no reason to stop."""
-    holder = {
-        "pid": os.getpid(),
-        "version": installed_version(),
-        "started": to_text(SystemClock().now()),
-        "socket": socket,
-    }
-    with contextlib.suppress(OSError):
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, json.dumps(holder).encode(), 0)
-
-
 def _in_use(path: Path) -> Conflict:
     holder = read_holder(path)
-    who = "another process"
-    details: JsonObject = {}
-    if holder is not None:
-        who = f"process {holder.pid} (fabro {holder.version}, since {holder.started})"
-        details = {
-            "pid": holder.pid,
-            "version": holder.version,
-            "started": holder.started,
-            "socket": holder.socket,
-        }
+    who = f"process {holder.pid} (fabro {holder.version}, since {holder.started})" if holder else "another process"
     return Conflict(
         f"storage folder {path} is in use by {who}",
         code="storage_in_use",
         hint=f"Use the server that runs there or end it. {_OTHER}",
-        details=details,
+        details=asdict(holder) if holder else {},
     )
 
 

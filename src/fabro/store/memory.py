@@ -78,11 +78,12 @@ class MemoryStore:
             epoch=epoch,
             current_epoch=run.epoch,
         )
+        stored: tuple[StoredEvent, ...] = ()
         try:
             stored = run.head.extend([one.event for one in encoded], self._clock.now())
-        except BaseException:
-            run.head = head.fold(run_id, _read(run_id, run.rows))
-            raise
+        finally:
+            if not stored:
+                run.head = head.fold(run_id, _read(run_id, run.rows))
         run.rows += _rows(stored, encoded)
         self._commits.notify(run_id)
         return stored

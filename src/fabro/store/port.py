@@ -72,7 +72,8 @@ class EventStore(Protocol):
 
         Raises:
             Conflict: `run_exists`.
-            IllegalEvent: the events are no legal beginning of a log.
+            IllegalEvent, IllegalTransition: the events are no legal beginning of a log.
+            TooLarge: an event is over 16 MiB.
         """
         ...
 
@@ -91,7 +92,8 @@ class EventStore(Protocol):
             NotFound: `run_not_found`.
             SeqConflict: the log's last event is another one.
             StaleEpoch: `epoch` is not the run's current one.
-            IllegalEvent, IllegalTransition: an event can't follow.
+            IllegalEvent, IllegalTransition: an event can't follow, or does not hold what its types say.
+            TooLarge: an event is over 16 MiB.
             StorageError: the disk did not take it.
         """
         ...
@@ -113,7 +115,11 @@ class EventStore(Protocol):
         ...
 
     async def list(self, query: RunQuery) -> tuple[RunRecord, ...]:
-        """At most `query.limit` records, newest first."""
+        """At most `query.limit` records, newest first; fewer only where there are no more.
+
+        Raises:
+            InvalidInput: `query.limit` is out of its bounds.
+        """
         ...
 
     async def read(self, run_id: RunId, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:

@@ -200,4 +200,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")
         if not abrupt:
             self.wfile.write(b"0\r\n\r\n")
-        self.close_connection = True
+        self.close_connection = abrupt

@@ -5,7 +5,6 @@ Language: reference/engine.md §4, with parentheses, `==` and dotted lookup (des
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fabro.json_value import JsonValue
+from fabro.workflow.pattern import Pattern
 
 Lookup: TypeAlias = Callable[[str], JsonValue]
 """Gives the value of a whole key such as `outcome`, `context.tests.passed` or `command.output`; None if missing."""
@@ -45,7 +45,7 @@ class Clause:
     key: str
     operator: Operator
     value: str = ""
-    pattern: "re.Pattern[str] | None" = None
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _clause_holds(clause: Clause, value: JsonValue) -> bool:
         case Operator.CONTAINS:
             return _contains(value, clause.value)
         case Operator.MATCHES:
-            return clause.pattern is not None and clause.pattern.search(text_of(value)[:MAX_SEARCHED]) is not None
+            return clause.pattern is not None and clause.pattern.is_in(text_of(value)[:MAX_SEARCHED])
         case _:
             return _compare(clause.operator, text_of(value), clause.value)
 

@@ -8,12 +8,12 @@ belong to it, so `matches ^(a|b)$` needs quotes only for the `|`. A `(` opens a 
 """
 
 import re
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
 from fabro.workflow.attributes import OUTCOME_ALIASES
 from fabro.workflow.condition import OUTCOME_KEYS, All, AnyOf, Clause, Condition, Not, Operator, Part
+from fabro.workflow.pattern import Pattern, PatternError
 
 MAX_CONDITION = 8192
 """Longest condition, in characters."""
@@ -25,7 +25,6 @@ _WORD = re.compile(r'[^\s"=!><&|]+')
 _STRING = re.compile(r'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*+"')
 _SYMBOL = re.compile(r"&&|\|\||!=|>=|<=|==|[=><!&|]")
 _NAMED = re.compile(r"(contains|matches)(?=[\s\"]|$)")
-_ENDLESS = re.compile(r"\((?:[^()\\]|\\.)*(?:[+*]|\{[0-9]*,\})\)(?:[+*]|\{[0-9]*,\})", re.DOTALL)
 _COMPARISONS = {"=", "!=", ">", "<", ">=", "<="}
 
 
@@ -171,15 +170,8 @@ def _own_length(word: str) -> int:
     return len(word)
 
 
-def _compile(pattern: str, offset: int) -> "re.Pattern[str]":
-    """Compile, but refuse a repeated group that ends in a repetition: it can take for ever on a short text."""
-    if _ENDLESS.search(pattern):
-        raise ConditionError(
-            "a repetition directly inside a repeated group may never end; repeat one of them", offset
-        )
+def _compile(pattern: str, offset: int) -> Pattern:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ConditionError(f"not a regular expression: {error}", offset) from None
+        return Pattern(pattern)
+    except PatternError as error:
+        raise ConditionError(str(error), offset) from None

@@ -12,6 +12,7 @@ from fabro.workflow.build import Built, build
 from fabro.workflow.diagnostics import Diagnostic, Severity
 from fabro.workflow.graph import Graph, Node, ValidGraph
 from fabro.workflow.inline import inline
+from fabro.workflow.limits import find_excess
 from fabro.workflow.rules.report import HINT, at_node
 from fabro.workflow.script import check_script
 from fabro.workflow.template import check, find_old_goal
@@ -45,7 +46,8 @@ def read_graph(entrypoint: str, files: Mapping[str, str]) -> Built | tuple[Diagn
         return (missing_workflow(entrypoint),)
     parsed = parse(Source(entrypoint, files[entrypoint]))
     if parsed.syntax is not None:
-        return build(parsed.syntax)
+        excess = find_excess(parsed.syntax)
+        return build(parsed.syntax) if excess is None else (excess,)
     return tuple(
         Diagnostic(
             rule="syntax",

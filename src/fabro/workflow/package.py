@@ -19,6 +19,7 @@ from fabro.workflow.version import MAX_FILES, MAX_LEVELS, Version, check_count, 
 BLOCKING_RULES = frozenset(
     {
         "syntax",
+        "graph_too_large",
         "missing_file",
         "unresolved_file_ref",
         "import_unsupported",

@@ -23,13 +23,18 @@ from tests.mcp_server.conversation import (
 pytestmark = pytest.mark.anyio
 TOOL = "fabro_run_events"
 LOOP = (
-    'digraph L { start [shape=Mdiamond] exit [shape=Msquare] never [shape=parallelogram script="secret_of_the_source"] '
-    'gate [shape=diamond] start -> gate; gate -> never [condition="context.unset=yes"]; gate -> exit; never -> exit }'
+    "digraph L { start [shape=Mdiamond] exit [shape=Msquare] gate [shape=diamond] "
+    'never [shape=parallelogram script="secret_of_the_source"] '
+    'start -> gate; gate -> never [condition="context.unset=yes"]; gate -> exit; never -> exit }'
 )
 
 
 async def page(client: Client, run_id: str, action: str = "list", **arguments: object) -> Any:
-    return structured(await client.call_tool(TOOL, {"action": action, "run_id": run_id, **arguments}))
+    return await read(client, {"action": action, "run_id": run_id, **arguments})
+
+
+async def read(client: Client, arguments: Mapping[str, object]) -> Any:
+    return structured(await client.call_tool(TOOL, dict(arguments)))
 
 
 async def a_run(client: Client, **item: object) -> str:
@@ -64,18 +69,16 @@ async def test_pages_join_into_the_whole(
     direction: str, filters: Mapping[str, object], operations: Operations
 ) -> None:
     async with client_of(serving(operations)) as client:
-        run_id = await a_run(client)
-        whole = await page(client, run_id, direction=direction, first=200, **filters)
+        wanted = {"action": "list", "run_id": await a_run(client), "direction": direction, **filters}
+        whole = await read(client, {**wanted, "first": 200})
         assert whole["has_more"] is False
-        joined: list[int] = []
-        found = await page(client, run_id, direction=direction, first=3, **filters)
-        while True:
+        found = await read(client, {**wanted, "first": 3})
+        joined = sequences(found)
+        while found["has_more"]:
+            found = await read(client, {**wanted, "first": 3, "after": found["next_cursor"]})
             joined += sequences(found)
-            if not found["has_more"]:
-                break
-            found = await page(client, run_id, direction=direction, first=3, after=found["next_cursor"], **filters)
         assert joined == sequences(whole)
-        end = await page(client, run_id, direction=direction, after=found["next_cursor"], **filters)
+        end = await read(client, {**wanted, "after": found["next_cursor"]})
         assert (end["events"], end["next_cursor"], end["has_more"]) == ([], None, False)
 
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from mcp_types import CallToolResult
 
 from fabro.ids import RunId
 from fabro.mcp_server.tools.tool import Pace
@@ -24,6 +25,7 @@ from tests.mcp_server.conversation import (
     peer_of,
     refused,
     register,
+    request,
     serving,
     structured,
     text_of,
@@ -49,8 +51,12 @@ async def test_it_waits_for_the_end_of_every_run(era: Era, operations: Operation
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(answer_when_asked, operations, asking)
             result = await client.call_tool(TOOL, {"run_ids": [asking, ended, asking]})
+            check_all_succeeded(result, [asking, ended, asking])
+
+
+def check_all_succeeded(result: CallToolResult, run_ids: list[str]) -> None:
     gathered = structured(result)
-    assert [run["run_id"] for run in objects(gathered["runs"])] == [asking, ended, asking]
+    assert [run["run_id"] for run in objects(gathered["runs"])] == run_ids
     assert {run["status"] for run in objects(gathered["runs"])} == {"succeeded"}
     assert gathered["timed_out"] is False
     assert cast("float", gathered["elapsed_seconds"]) < PATIENCE_SECONDS
@@ -109,6 +115,24 @@ async def test_with_a_progress_token_it_reports_and_goes_on(token: object, opera
         assert cast("Any", answer["result"])["structuredContent"]["timed_out"] is False
         await peer.send({"jsonrpc": "2.0", "id": 2, "method": "ping"})
         assert (await peer.receive())["id"] == 2, "nothing comes after the answer"
+
+
+async def test_a_client_without_a_handshake_gets_progress_too(operations: Operations) -> None:
+    envelope: Object = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": 0,
+    }
+    async with peer_of(serving(operations, QUICK)) as peer:
+        async with client_of(serving(operations)) as client:
+            run_id = await create(client, await register(client, ASKING))
+        params: Object = {"name": TOOL, "arguments": {"run_ids": [run_id]}, "_meta": envelope}
+        await peer.send(request(1, "tools/call", params))
+        for _ in range(8):
+            assert cast("Any", await peer.receive())["params"]["progressToken"] == 0
+        await answer_when_asked(operations, run_id)
+        answer = cast("Any", await peer.answer_to(1))["result"]
+        assert (answer["resultType"], answer["structuredContent"]["timed_out"]) == ("complete", False)
 
 
 async def test_cancelling_ends_the_wait_and_not_the_run(operations: Operations) -> None:

@@ -23,7 +23,8 @@ from tests.mcp_server.conversation import (
 pytestmark = pytest.mark.anyio
 TOOL = "fabro_run_get"
 FAILING = (
-    'digraph F { start [shape=Mdiamond] exit [shape=Msquare] work [shape=parallelogram goal_gate=true script="exit 3"] '
+    "digraph F { start [shape=Mdiamond] exit [shape=Msquare] "
+    'work [shape=parallelogram goal_gate=true script="exit 3"] '
     "start -> work -> exit }"
 )
 

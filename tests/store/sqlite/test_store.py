@@ -4,6 +4,7 @@ import sqlite3
 import stat
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, closing
+from datetime import timedelta
 from pathlib import Path
 
 import anyio
@@ -16,7 +17,8 @@ from fabro.run.events import UnknownEvent
 from fabro.run.status import IllegalTransition, StatusKind
 from fabro.store.file_blobs import FileBlobs
 from fabro.store.port import RunQuery
-from fabro.store.sqlite import SqliteStore, connection, open_sqlite
+from fabro.store.sqlite import SqliteStore, open_sqlite
+from fabro.store.sqlite.connection import BUSY_TIMEOUT
 from fabro.store.sqlite.store import INLINE_BYTES
 from fabro.store.sqlite.writes import MAX_HEADS
 from fabro.testing.fake_clock import FakeClock
@@ -32,8 +34,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncGenerator[SqliteStore]:
-    store = open_sqlite(path, FakeClock(), blobs=FileBlobs(path.parent / "blobs"))
+async def opened(path: Path, busy_timeout: timedelta = BUSY_TIMEOUT) -> AsyncGenerator[SqliteStore]:
+    store = open_sqlite(path, FakeClock(), blobs=FileBlobs(path.parent / "blobs"), busy_timeout=busy_timeout)
     try:
         yield store
     finally:
@@ -130,12 +132,9 @@ async def test_a_reader_that_never_ends_holds_nobody_up(path: Path) -> None:
         assert other.execute("SELECT count(*) FROM events").fetchone() == before
 
 
-async def test_another_program_that_writes_is_waited_for_and_then_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 50)
+async def test_another_program_that_writes_is_waited_for_and_then_told(path: Path) -> None:
     await fill(path)
-    async with opened(path) as store:
+    async with opened(path, busy_timeout=timedelta(milliseconds=50)) as store:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StorageError, match="another program has it locked") as caught:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from fabro.calls import Calls, RunIntent
-from fabro.errors import FabroError, Unavailable
+from fabro.errors import FabroError
 from fabro.ids import RunId
 from fabro.mcp_server.tools.arguments import Arguments, JsonList
 from fabro.mcp_server.tools.run_intent import RunItem, intent_of
@@ -54,9 +54,9 @@ async def create_runs(session: Session, arguments: RunCreateArguments) -> Answer
     """
     intents = [intent_of(item, f"runs[{index}]") for index, item in enumerate(arguments.runs)]
     created: list[CreatedRun] = []
-    async with session.backend.use() as calls:
-        for index, (item, intent) in enumerate(zip(arguments.runs, intents, strict=True)):
-            created.append(await _create(calls, intent, start=item.start is not False, index=index, before=created))
+    calls = await session.backend.calls()
+    for index, (item, intent) in enumerate(zip(arguments.runs, intents, strict=True)):
+        created.append(await _create(calls, intent, start=item.start is not False, index=index, before=created))
     started = sum(run.start_requested for run in created)
     named = ", ".join(run.run_id for run in created[:NAMED]) + (", …" if len(created) > NAMED else "")
     return Answer(
@@ -95,7 +95,6 @@ def _result(run: RunView, *, start_requested: bool) -> CreatedRun:
 
 def _stopped(error: FabroError, problem: str, created: list[RunId]) -> FabroError:
     """The error with what a caller must know before trying again. Source: known fault S-16."""
-    kind = Unavailable if isinstance(error, Unavailable) else FabroError
     advice = error.hint
     if created:
         problem = f"{problem}; already created run IDs: {', '.join(created)}"
@@ -103,7 +102,7 @@ def _stopped(error: FabroError, problem: str, created: list[RunId]) -> FabroErro
             "Nothing was undone: inspect these runs with fabro_run_get before you try again, and leave out those "
         )
         advice += "that exist." + (f" {error.hint}" if error.hint else "")
-    return kind(f"{problem}: {error.message}", code=error.code, hint=advice, details=error.details)
+    return FabroError(f"{problem}: {error.message}", code=error.code, hint=advice, details=error.details)
 
 
 RUN_CREATE = define(

@@ -103,13 +103,13 @@ async def read_events(session: Session, arguments: RunEventsArguments) -> Answer
     selection = _selection(arguments)
     longest = arguments.max_content_length
     first = arguments.first or arguments.limit or DEFAULT_FIRST
-    async with session.backend.use() as calls:
-        run_id = await resolve(calls, selector)
-        if arguments.after is not None:
-            await _check_cursor(calls, run_id, arguments.after)
-        found, has_more = await find_events(
-            calls.events, run_id, selection, offset=arguments.offset, first=first, longest_text=longest
-        )
+    calls = await session.backend.calls()
+    run_id = await resolve(calls, selector)
+    if arguments.after is not None:
+        await _check_cursor(calls, run_id, arguments.after)
+    found, has_more = await find_events(
+        calls.events, run_id, selection, offset=arguments.offset, first=first, longest_text=longest
+    )
     last = found[-1].envelope.seq if found else None
     result = RunEventsResult(
         run_id=run_id,

@@ -62,9 +62,9 @@ async def gather_runs(session: Session, arguments: RunGatherArguments) -> Answer
     """
     selectors = [check_selector(one, f"run_ids[{index}]") for index, one in enumerate(arguments.run_ids)]
     begun = session.clock.monotonic()
-    async with session.backend.use() as calls:
-        run_ids = await resolve_all(calls, selectors)
-        waited = await _wait(session, calls, run_ids, arguments, begun)
+    calls = await session.backend.calls()
+    run_ids = await resolve_all(calls, selectors)
+    waited = await _wait(session, calls, run_ids, arguments, begun)
     elapsed = round(session.clock.monotonic() - begun, 3)
     runs = [summary_result(run, longest_goal=LONGEST_GOAL_IN_LISTS) for run in waited.runs]
     return Answer(

@@ -41,8 +41,8 @@ async def get_run(session: Session, arguments: RunGetArguments) -> Answer:
         InvalidInput, NotFound: the selector means no run, or several.
     """
     selector = check_selector(arguments.run_id)
-    async with session.backend.use() as calls:
-        state = await calls.runs.state(await resolve(calls, selector))
+    calls = await session.backend.calls()
+    state = await calls.runs.state(await resolve(calls, selector))
     run = state.run
     waiting = f", {len(state.questions)} question(s) waiting" if state.questions else ""
     return Answer(

@@ -54,9 +54,9 @@ async def create_version(session: Session, arguments: VersionCreateArguments) ->
         session.packager, arguments.entrypoint, arguments.files, abandon_on_cancel=True
     )
     version_id = ""
-    async with session.backend.use() as calls:
-        for version in versions:
-            version_id = await calls.versions.create(version)
+    calls = await session.backend.calls()
+    for version in versions:
+        version_id = await calls.versions.create(version)
     return Answer(
         result=VersionCreateResult(workflow_version_id=version_id),
         text=f"Registered workflow version {version_id}",

@@ -4,12 +4,13 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Generator
+from datetime import timedelta
 from pathlib import Path
 
 from fabro.errors import StorageError
 
-BUSY_TIMEOUT_MS = 5000
-"""How long a statement waits for another program that has the file locked."""
+BUSY_TIMEOUT = timedelta(seconds=5)
+"""How long a statement waits, unless told otherwise, for another program that has the file locked."""
 _CACHE_KIB = 16 * 1024
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024
 
@@ -26,7 +27,7 @@ _SAYINGS = {
 }
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, busy_timeout: timedelta = BUSY_TIMEOUT, read_only: bool = False) -> sqlite3.Connection:
     """A connection that commits only when told to, for use by one thread at a time. Text comes from it as bytes, so
     that damage in one row can't fail the others.
 
@@ -34,10 +35,14 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         sqlite3.Error: the file can't be opened.
     """
     connection = sqlite3.connect(
-        path, timeout=BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=64
+        path,
+        timeout=busy_timeout.total_seconds(),
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=64,
     )
-    with contextlib.ExitStack() as stack:
-        stack.callback(connection.close)
+    with contextlib.ExitStack() as on_failure:
+        on_failure.callback(connection.close)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -46,7 +51,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         connection.text_factory = bytes
         if read_only:
             connection.execute("PRAGMA query_only = ON")
-        stack.pop_all()
+        on_failure.pop_all()
     return connection
 
 

@@ -4,6 +4,7 @@ Below: connections.
 
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -23,8 +24,9 @@ _T = TypeVar("_T")
 class Readers:
     """A few connections that see what is committed and can't write. They are opened when first needed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, busy_timeout: timedelta) -> None:
         self._path = path
+        self._busy_timeout = busy_timeout
         self._idle: list[sqlite3.Connection] = []
         self._turns = anyio.CapacityLimiter(CONNECTIONS)
         self._threads = anyio.CapacityLimiter(CONNECTIONS)
@@ -63,4 +65,4 @@ class Readers:
             return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
     def _connect(self) -> sqlite3.Connection:
-        return connect(self._path, read_only=True)
+        return connect(self._path, busy_timeout=self._busy_timeout, read_only=True)

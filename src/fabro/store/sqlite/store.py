@@ -4,9 +4,11 @@ What a method promises stands in `fabro.store.port`. Bodies over `INLINE_BYTES` 
 event is written, and come back from there when it is read.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -23,13 +25,29 @@ from fabro.store.codec import Encoded, Undecodable
 from fabro.store.commits import Commits
 from fabro.store.head import Head, fold
 from fabro.store.port import RunQuery, RunRecord
-from fabro.store.sqlite import reads, writes
-from fabro.store.sqlite.connection import connect, make_file, told_as_storage_errors
+from fabro.store.sqlite.connection import BUSY_TIMEOUT, connect, make_file, told_as_storage_errors
 from fabro.store.sqlite.migrate import migrate
 from fabro.store.sqlite.readers import Readers
-from fabro.store.sqlite.reads import Elsewhere, RunRow
+from fabro.store.sqlite.reads import (
+    Elsewhere,
+    RunRow,
+    decoded,
+    find_run,
+    page_of_events,
+    page_of_runs,
+    record_of,
+)
 from fabro.store.sqlite.writer import Request, Writer
-from fabro.store.sqlite.writes import ColdRunError, Heads, Place, Written
+from fabro.store.sqlite.writes import (
+    ColdRunError,
+    Heads,
+    Place,
+    Written,
+    write_claim,
+    write_events,
+    write_new_run,
+    write_summary,
+)
 
 INLINE_BYTES = 100 * 1024
 """The largest body that stays in the database."""
@@ -40,35 +58,37 @@ _T = TypeVar("_T")
 _log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
-def open_sqlite(path: Path, clock: Clock, *, blobs: Blobs) -> "SqliteStore":
+def open_sqlite(path: Path, clock: Clock, *, blobs: Blobs, busy_timeout: timedelta = BUSY_TIMEOUT) -> "SqliteStore":
     """The store in the file `path`, which is made where there is none, and brought up to date where it is older.
 
-    At most one store at a time may have a file open; `fabro.store.folder` sees to that.
+    At most one store at a time may have a file open; `fabro.store.folder` sees to that. Other programs may read it,
+    and one that writes is waited for as long as `busy_timeout`.
 
     Raises:
         StorageError: the file can't be opened or written, is damaged, of a newer version or another program's.
     """
     with told_as_storage_errors(path):
         make_file(path)
-        connection = connect(path)
-        try:
+        with contextlib.ExitStack() as on_failure:
+            connection = connect(path, busy_timeout=busy_timeout)
+            on_failure.callback(connection.close)
             migrate(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-    return SqliteStore(path, connection, clock, blobs)
+            on_failure.pop_all()
+    return SqliteStore(
+        clock=clock, blobs=blobs, writer=Writer(connection, path), readers=Readers(path, busy_timeout)
+    )
 
 
 class SqliteStore:
     """Implements `fabro.store.port.EventStore`. Made by `open_sqlite`; belongs to one event loop."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, clock: Clock, blobs: Blobs) -> None:
+    def __init__(self, *, clock: Clock, blobs: Blobs, writer: Writer, readers: Readers) -> None:
         self._clock = clock
         self._blobs = blobs
         self._commits = Commits()
         self._heads = Heads()
-        self._writer = Writer(connection, path)
-        self._readers = Readers(path)
+        self._writer = writer
+        self._readers = readers
 
     @property
     def commits(self) -> Commits:
@@ -79,7 +99,7 @@ class SqliteStore:
         """Begin a run's log; see the port."""
         written = await self._written(events)
         return await self._grow(
-            run_id, lambda connection: writes.create(connection, self._heads, run_id, written, self._clock.now())
+            run_id, lambda connection: write_new_run(connection, self._heads, run_id, written, self._clock.now())
         )
 
     async def append(
@@ -90,7 +110,7 @@ class SqliteStore:
         place = Place(expected_seq=expected_seq, epoch=epoch)
 
         def work(connection: sqlite3.Connection, spare: Head | None = None) -> tuple[StoredEvent, ...]:
-            return writes.append(
+            return write_events(
                 connection, self._heads, run_id, written, self._clock.now(), place=place, spare=spare
             )
 
@@ -101,7 +121,7 @@ class SqliteStore:
 
     async def claim(self, run_id: RunId) -> RunRecord:
         """Raise the run's epoch; see the port."""
-        request = _request(lambda connection: writes.claim(connection, run_id))
+        request = _request(lambda connection: write_claim(connection, run_id))
         try:
             return await self._writer.submit(request)
         except Undecodable:
@@ -110,7 +130,7 @@ class SqliteStore:
 
     async def get(self, run_id: RunId) -> RunRecord:
         """The run's record; see the port."""
-        return await self._record(await self._readers.run(lambda connection: reads.find_run(connection, run_id)))
+        return await self._record(await self._readers.run(lambda connection: find_run(connection, run_id)))
 
     async def list(self, query: RunQuery) -> tuple[RunRecord, ...]:
         """A page of records, newest first; see the port. A run that can't be read is passed over and logged."""
@@ -118,7 +138,7 @@ class SqliteStore:
         found: tuple[RunRecord, ...] = ()
         while len(found) < query.limit:
             missing = replace(query, limit=query.limit - len(found))
-            rows = await self._readers.run(partial(reads.page_of_runs, query=missing))
+            rows = await self._readers.run(partial(page_of_runs, query=missing))
             found = (*found, *await self._readable(rows))
             if len(rows) < missing.limit:
                 break
@@ -127,7 +147,7 @@ class SqliteStore:
 
     async def read(self, run_id: RunId, *, after: int = 0, limit: int = 1000) -> tuple[StoredEvent, ...]:
         """A page of events; see the port."""
-        page = await self._readers.run(partial(reads.page_of_events, run_id=run_id, after=after, limit=limit))
+        page = await self._readers.run(partial(page_of_events, run_id=run_id, after=after, limit=limit))
         return tuple([await self._fetched(run_id, one) if isinstance(one, Elsewhere) else one for one in page])
 
     async def close(self) -> None:
@@ -159,7 +179,7 @@ class SqliteStore:
             body = await self._blobs.get(row.blob)
         except (NotFound, StorageError) as error:
             raise refusals.unreadable(run_id, f"event {row.seq}: {error.message}") from error
-        return reads.decoded(run_id, row.seq, row.at_ms, row.name, body)
+        return decoded(run_id, row.seq, row.at_ms, row.name, body)
 
     async def _fold(self, run_id: RunId) -> Head:
         head = fold(run_id, await self.read(run_id, limit=_PAGE))
@@ -169,7 +189,7 @@ class SqliteStore:
 
     async def _record(self, row: RunRow) -> RunRecord:
         try:
-            return reads.record_of(row)
+            return record_of(row)
         except Undecodable:
             folded = await self._repair(_id(row))
             return folded.record(epoch=row[3])
@@ -187,7 +207,7 @@ class SqliteStore:
         """Fold a run whose summary can't be read, and write the summary anew if the disk takes it."""
         folded = await self._fold(run_id)
         try:
-            await self._writer.submit(_request(lambda connection: writes.rewrite_summary(connection, folded)))
+            await self._writer.submit(_request(lambda connection: write_summary(connection, folded)))
         except StorageError as error:
             _log.warning("summary not rewritten", run_id=run_id, reason=error.message)
         return folded

@@ -75,7 +75,7 @@ class Heads:
         self._heads.pop(run_id, None)
 
 
-def create(
+def write_new_run(
     connection: sqlite3.Connection, heads: Heads, run_id: RunId, written: Sequence[Written], now: datetime
 ) -> RunRecord:
     """Write a new run's row and its first events."""
@@ -91,7 +91,7 @@ def create(
     return new.record(epoch=0)
 
 
-def append(
+def write_events(
     connection: sqlite3.Connection,
     heads: Heads,
     run_id: RunId,
@@ -129,7 +129,7 @@ def append(
     return stored
 
 
-def claim(connection: sqlite3.Connection, run_id: RunId) -> RunRecord:
+def write_claim(connection: sqlite3.Connection, run_id: RunId) -> RunRecord:
     """Make earlier claims of a run void.
 
     Raises:
@@ -141,7 +141,7 @@ def claim(connection: sqlite3.Connection, run_id: RunId) -> RunRecord:
     return record_of(row)
 
 
-def rewrite_summary(connection: sqlite3.Connection, folded: Head) -> None:
+def write_summary(connection: sqlite3.Connection, folded: Head) -> None:
     """Replace a summary that could not be read by its fold, unless the log has grown since."""
     run_id = folded.summary.id
     found = connection.execute(statements()["find_place"], (run_id,)).fetchone()

@@ -45,7 +45,7 @@ def graph_choices(graph: Graph) -> Iterator[Diagnostic]:
 def detemplated_attribute(graph: Graph) -> Iterator[Diagnostic]:
     """Template marks stand only where templates are rendered."""
     for owner in (graph, *graph.nodes.values(), *graph.edges):
-        rendered = _RENDERED[owner.scope]
+        rendered = _RENDERED[owner.scope] | owner.inlined.keys()
         for name, value in owner.attributes.items():
             if isinstance(value, str) and ("{{" in value or "{%" in value) and name not in rendered:
                 message = f"`{name}` is no template, so its braces stay as they are"
