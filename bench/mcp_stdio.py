@@ -3,7 +3,7 @@
 Both are spoken to by the SDK's client. CPU is that of the client and the MCP server together, for one call. `echo`
 is the same trivial tool on both sides and shows what the way there and back costs; `fabro_run_get` goes on to a
 local Fabro server, whose own CPU stands in a row of its own. The start is measured on raw lines, from the spawn
-to the answer to `initialize`; its floor is an interpreter that imports the SDK and ends.
+to the answer to `initialize`; its floor is an interpreter that only imports the SDK.
 """
 
 import contextlib
@@ -183,10 +183,14 @@ def started(program: str, environment: Mapping[str, str], *arguments: str) -> St
 
 
 def imported(environment: Mapping[str, str]) -> float:
-    """Milliseconds of an interpreter that imports the SDK and ends."""
+    """Milliseconds until an interpreter has imported the SDK."""
     begun = time.perf_counter()
-    subprocess.run([*PYTHON, "import mcp"], env=environment, check=True)
-    return (time.perf_counter() - begun) * 1000
+    with subprocess.Popen(
+        [*PYTHON, "import mcp; print(flush=True)"], stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        return (time.perf_counter() - begun) * 1000
 
 
 def call_rows(environment: Mapping[str, str]) -> list[Row]:

@@ -63,12 +63,16 @@ class Terminal:
     def __init__(self, command: list[str], environment: Mapping[str, str], folder: Path) -> None:
         self._master, slave = pty.openpty()
         self.shown = ""
+        self._waited = 0
         # A session leader's first terminal becomes the one whose Ctrl-C reaches it.
         script = 'exec "$@" <"$0" >"$0" 2>&1'
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", script, os.ttyname(slave), *command],
             env=environment,
             cwd=folder,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
             start_new_session=True,
         )
         os.close(slave)
@@ -87,10 +91,10 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def wait_for(self, text: str) -> str:
-        """Read until the text has been shown since the last wait; everything shown since then."""
-        begun = len(self.shown)
-        while text not in self.shown[begun:]:
+        """Read until the text stands behind what was waited for last; all that stands there."""
+        while text not in self.shown[self._waited :]:
             assert self._read(), f"the terminal was closed before {text!r} came: {self.shown!r}"
+        begun, self._waited = self._waited, self.shown.index(text, self._waited) + len(text)
         return self.shown[begun:]
 
     def end(self) -> int:

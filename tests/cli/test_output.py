@@ -24,9 +24,9 @@ class Screen(io.StringIO):
         return self._encoding
 
 
-def table(*rows: tuple[str, str, str], width: int, plain: bool = True) -> list[str]:
+def table(*rows: tuple[str, str, str], width: int, colour: bool = False) -> list[str]:
     out = Screen("utf-8")
-    Output(out=out, err=io.StringIO(), width=width, plain=plain).table(HEADINGS, rows, elastic="TITLE")
+    Output(out=out, err=io.StringIO(), width=width, colour=colour).table(HEADINGS, rows, elastic="TITLE")
     return out.getvalue().splitlines()
 
 
@@ -49,7 +49,7 @@ def test_control_characters_and_markup_are_text() -> None:
 
 def test_colour_is_for_terminals_and_status_words() -> None:
     assert "\x1b[" not in "".join(table(("1", "failed", "failed"), width=100))
-    assert "\x1b[31mfailed\x1b[0m" in table(("1", "one", "failed"), width=100, plain=False)[1]
+    assert "\x1b[31mfailed\x1b[0m" in table(("1", "one", "failed"), width=100, colour=True)[1]
 
 
 @given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5), st.integers(20, 200))

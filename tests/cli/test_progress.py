@@ -74,7 +74,7 @@ def test_a_run_that_succeeds() -> None:
         e.RunCompleted(),
     ) == [
         "> build@1  command",
-        "+ build@1  command  1.2s  exit 0  [Next\\x1b[2J]",
+        "+ build@1  command  1.2s  exit 0  -> Next\\x1b[2J",
         "+ run succeeded in 8.0s",
     ]
 

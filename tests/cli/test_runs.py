@@ -92,7 +92,7 @@ def test_a_loop_has_a_line_for_each_visit(home: Home) -> None:
     assert ended.stdout.startswith("✓ run succeeded")
     shown = home.fabro("inspect", "loop").stdout
     assert "count@3" in shown
-    assert "exit 1" in shown
+    assert "count@2 failed: the script ended with exit code 1" in shown
 
 
 def test_a_failure_says_why_and_can_not_drive_the_terminal(home: Home) -> None:

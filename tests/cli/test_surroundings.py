@@ -131,8 +131,9 @@ def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", ["ps --json", "ps", "--help", "version"])
+@pytest.mark.parametrize("arguments", ["ps --json", "run hello.fabro", "--help", "version"])
 def test_output_that_can_not_be_written_is_a_failure(home: Home, arguments: str) -> None:
+    home.write("hello.fabro", HELLO)
     full = shell(home, f"$F {arguments} >/dev/full")
     assert full.returncode == 1
     assert "No space left on device" in full.stderr

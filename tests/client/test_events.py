@@ -122,7 +122,7 @@ async def test_a_wait_outlives_a_restart(system: System, place: Path, calls: Htt
             group.start_soon(restart)
             waited = await calls.runs.wait([run_id], until="terminal", timeout_seconds=15)
             ended.set()
-    assert (waited.timed_out, str(waited.runs[0].lifecycle.status)) == (False, "succeeded(completed)")
+            assert (waited.timed_out, str(waited.runs[0].lifecycle.status)) == (False, "succeeded(completed)")
 
 
 async def test_a_server_that_stays_away_is_given_up(place: Path) -> None:

@@ -1,11 +1,7 @@
 """This machine's own server, as real processes: started, shared, stopped, killed, replaced."""
 
-import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path
@@ -41,19 +37,9 @@ digraph Slow {
 """
 
 
-def fabro(environment: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "fabro", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-
 @pytest.fixture
 def paths(fabro_home: Mapping[str, str]) -> Paths:
     return find_paths(fabro_home)
-
-
-def pid_of(environment: Mapping[str, str]) -> int:
-    told = json.loads(fabro(environment, "--json", "server", "status").stdout)
-    return int(told["server"]["pid"])
 
 
 def has_ended(pid: int) -> bool:
@@ -61,41 +47,6 @@ def has_ended(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def test_start_status_stop(fabro_home: Mapping[str, str], paths: Paths) -> None:
-    before = fabro(fabro_home, "server", "status")
-    assert (before.returncode, "No server runs" in before.stdout) == (1, True)
-    started = fabro(fabro_home, "server", "start", "--background")
-    assert (started.returncode, "was started" in started.stdout) == (0, True), started.stderr
-    status = fabro(fabro_home, "server", "status")
-    assert status.returncode == 0
-    for shown in (paths.socket, paths.storage, paths.log_file):
-        assert str(shown) in status.stdout
-    again = fabro(fabro_home, "server", "start", "--background")
-    assert (again.returncode, "runs already" in again.stdout) == (0, True)
-    foreground = fabro(fabro_home, "server", "start")
-    assert (foreground.returncode, "already" in foreground.stderr) == (1, True)
-    pid = pid_of(fabro_home)
-    began = SystemClock().monotonic()
-    stopped = fabro(fabro_home, "server", "stop")
-    assert (stopped.returncode, str(pid) in stopped.stdout) == (0, True)
-    assert SystemClock().monotonic() - began < 5
-    assert has_ended(pid)
-    assert not paths.socket.exists()
-    nothing = fabro(fabro_home, "server", "stop")
-    assert (nothing.returncode, "No server runs" in nothing.stdout) == (0, True)
-
-
-def test_restart_keeps_the_addresses(fabro_home: Mapping[str, str]) -> None:
-    started = fabro(fabro_home, "--json", "server", "start", "--background", "--listen", "127.0.0.1:0")
-    first = json.loads(started.stdout)["server"]
-    assert fabro(fabro_home, "server", "restart").returncode == 0
-    second = json.loads(fabro(fabro_home, "--json", "server", "status").stdout)["server"]
-    assert second["pid"] != first["pid"]
-    assert second["listening"] == first["listening"]
-    by_url = fabro({**fabro_home, "FABRO_SERVER": second["listening"][1]}, "ps", "--all")
-    assert by_url.returncode == 0, by_url.stderr
 
 
 async def test_many_starters_at_once_share_one_server(fabro_home: Mapping[str, str], paths: Paths) -> None:
@@ -109,39 +60,6 @@ async def test_many_starters_at_once_share_one_server(fabro_home: Mapping[str, s
             group.start_soon(start)
     assert len(found) == 3
     assert len({one.pid for one in found}) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--listen", "0.0.0.0:80"], 1, "SSH tunnel"),
-        (["--listen", "nonsense"], 1, "HOST:PORT"),
-        (["--idle-minutes", "5"], 2, "--background"),
-        (["--odd"], 2, "--odd"),
-    ],
-)
-def test_what_a_start_refuses(fabro_home: Mapping[str, str], arguments: list[str], code: int, said: str) -> None:
-    ended = fabro(fabro_home, "server", "start", *arguments)
-    assert (ended.returncode, said in ended.stderr) == (code, True), ended.stderr
-
-
-@pytest.mark.parametrize("where", ["--foreground", "--background"])
-def test_a_port_in_use_is_said(fabro_home: Mapping[str, str], where: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        ended = fabro(fabro_home, "server", "start", where, "--listen", address)
-    assert (ended.returncode, address in ended.stderr, "in use" in ended.stderr) == (1, True, True), ended.stderr
-
-
-def test_a_left_over_socket_is_no_obstacle_and_a_file_is_one(fabro_home: Mapping[str, str], paths: Paths) -> None:
-    with socket.socket(socket.AF_UNIX) as killed:
-        killed.bind(str(paths.socket))
-    assert fabro(fabro_home, "server", "start", "--background").returncode == 0
-    assert fabro(fabro_home, "server", "stop").returncode == 0
-    paths.socket.write_text("precious")
-    ended = fabro(fabro_home, "server", "start", "--background")
-    assert (ended.returncode, "no socket" in ended.stderr) == (1, True), ended.stderr
-    assert paths.socket.read_text() == "precious"
 
 
 async def test_foreign_storage_is_refused_in_the_servers_own_words(

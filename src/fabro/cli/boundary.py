@@ -82,6 +82,9 @@ def _failed(error: BaseException, settings: Settings) -> int:
             code = USAGE
         case Unauthorized():
             code = SIGN_IN
+        case TyperException() if error.message.startswith("Usage: "):
+            print(error.message, file=sys.stderr)  # a group without a command: typer's error is its help
+            return _flushed(error.exit_code)
         case TyperException():
             code = error.exit_code
         case _:

@@ -55,7 +55,8 @@ class Follower:
     async def _watch(self, events: AsyncGenerator[EventEnvelope], group: TaskGroup) -> None:
         progress = self._progress
         async for event in events:
-            self._view.take(event, progress)
+            if self._terminal is None or event.event != "interview.started":
+                self._view.take(event, progress)
             progress.apply(event)
             self._view.update(progress)
             if event.event in _ANSWERED:
@@ -124,7 +125,7 @@ def view_for(output: Output) -> Generator[View]:
     """The view that suits the output: JSON, moving lines on a capable terminal, else lines."""
     if output.as_json:
         yield JsonView(output)
-    elif output.plain:
+    elif not output.moves:
         yield PlainView(output)
     else:
         from fabro.cli.live import MovingView

@@ -99,7 +99,7 @@ def _result(stage: StageView) -> str:
     if stage.command is not None and stage.command.exit_code is not None:
         parts.append(f"exit {stage.command.exit_code}")
     if stage.preferred_label:
-        parts.append(f"[{stage.preferred_label}]")
+        parts.append(f"-> {stage.preferred_label}")
     if stage.prompt is not None and stage.prompt.response is not None:
         parts.append(shorten(visible_line(stage.prompt.response), 120))
     return "  ".join([*parts, *([stage.notes] if stage.notes else [])])

@@ -4,12 +4,12 @@
 for, it is a name, a line of help and an address.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -126,13 +126,11 @@ def _global_options() -> list[TyperOption]:
 
 
 class _TextOption(TyperOption):
-    """An option whose value is the text itself. Typer would load pydantic to find that out, which takes longer than
-    all that a small command does.
-    """
+    """An option whose value is the text itself; typer would load pydantic to find that out."""
 
     def process_value(self, ctx: object, value: str | None) -> str | None:
-        if self.callback is not None:
-            self.callback(ctx, self, value)
+        take = cast("Callable[[object, object, object], object]", self.callback)
+        take(ctx, self, value)
         return value
 
 

@@ -60,7 +60,7 @@ First steps:
   fabro ps --all               list runs
   fabro inspect RUN            what a run did, stage by stage
   fabro answer RUN yes         answer the question that a run waits on
-  fabro mcp init claude        let an MCP client do all this
+  fabro mcp start              what an MCP client starts to do all this
 
 RUN is the beginning of a run's id, or a workflow's name for its newest run.
 """
@@ -98,7 +98,6 @@ def root_command() -> Loaded:
         name=PROGRAM,
         add_completion=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
         subcommand_metavar="COMMAND ...",
         options_metavar="[OPTIONS]",
         epilog=EXAMPLE,

@@ -51,6 +51,12 @@ def _text(name: str) -> Callable[[typer.Context, str | None], None]:
     return take
 
 
+def _show_help(ctx: typer.Context, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        print(ctx.get_help())
+        raise typer.Exit
+
+
 def declare(
     *,
     as_json: Annotated[
@@ -90,5 +96,14 @@ def declare(
             help="Use the local server of this storage folder (or set FABRO_STORAGE_DIR).",
         ),
     ] = None,
+    show_help: Annotated[
+        bool,
+        typer.Option(
+            "--help", "-h", callback=_show_help, expose_value=False, is_eager=True, help="Show this text and exit."
+        ),
+    ] = False,
 ) -> None:
-    """Declares the options, and is never called: their callbacks fill the settings."""
+    """Declares the options, and is never called: their callbacks fill the settings.
+
+    Help is among them because typer's own would load pydantic, which takes longer than a small command's work.
+    """

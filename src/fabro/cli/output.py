@@ -45,7 +45,8 @@ STATUS_STYLES = {
 class Output:
     """The two streams and how they are written to.
 
-    `plain` forbids colour and movement, `ascii` every character beyond ASCII among the command's own.
+    `moves` allows lines that change in place, `colour` colours; `ascii` forbids every character beyond ASCII among
+    the command's own.
     """
 
     out: TextIO
@@ -53,7 +54,8 @@ class Output:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
-    plain: bool = True
+    moves: bool = False
+    colour: bool = False
     ascii: bool = True
     width: int = NO_TERMINAL_WIDTH
 
@@ -72,7 +74,7 @@ class Output:
 
     def json(self, value: object) -> None:
         """One JSON document: on one line for a program, indented for a person at a terminal."""
-        indent = 2 if not self.plain or self.out.isatty() else None
+        indent = 2 if self.out.isatty() else None
         print(self._dumps(value, indent), file=self.out, flush=True)
 
     def jsonl(self, value: object) -> None:
@@ -98,9 +100,9 @@ class Output:
         return Console(
             file=self.out,
             width=self.width,
-            no_color=self.plain,
-            force_terminal=not self.plain,
-            color_system=None if self.plain else "standard",
+            no_color=not self.colour,
+            force_terminal=self.moves or self.colour,
+            color_system="standard" if self.colour else None,
             highlight=False,
             markup=False,
             emoji=False,
@@ -114,18 +116,20 @@ class Output:
 def output_for(settings: Settings) -> Output:
     """The output of this process's standard streams.
 
-    Colour: not without a terminal, not with NO_COLOR (any value but the empty one), not on a dumb one.
+    Nothing moves or is coloured without a terminal or on a dumb one, nothing is coloured with NO_COLOR (any value but
+    the empty one).
     """
     environment, out = settings.environment, sys.stdout
-    is_terminal = out.isatty()
-    columns = shutil.get_terminal_size().columns if is_terminal else NO_TERMINAL_WIDTH
+    moves = out.isatty() and environment.get("TERM", "dumb") not in ("", "dumb")
+    columns = shutil.get_terminal_size().columns if out.isatty() else NO_TERMINAL_WIDTH
     return Output(
         out=out,
         err=sys.stderr,
         as_json=settings.json,
         quiet=settings.quiet,
         verbose=settings.verbose,
-        plain=not is_terminal or bool(environment.get("NO_COLOR")) or environment.get("TERM") in (None, "", "dumb"),
+        moves=moves,
+        colour=moves and not environment.get("NO_COLOR"),
         ascii=not speaks_unicode(environment, out.encoding),
         width=max(20, columns),
     )

@@ -171,16 +171,22 @@ async def open_http(
     """
     limits = httpx.Limits(max_keepalive_connections=8, keepalive_expiry=KEEP_ALIVE_SECONDS)
     if target.socket is not None and transport is None:
-        transport = httpx.AsyncHTTPTransport(uds=str(target.socket), limits=limits)
+        transport = httpx.AsyncHTTPTransport(uds=str(target.socket), limits=limits, verify=False)
     async with httpx.AsyncClient(
         base_url=target.url,
         transport=transport,
+        verify=target.url.startswith("https:"),  # without TLS no certificates need to be loaded
         limits=limits,
-        headers={"x-fabro-client": client_name, "user-agent": f"fabro/{installed_version()}"},
+        headers={"x-fabro-client": _printable(client_name), "user-agent": f"fabro/{installed_version()}"},
         trust_env=target.socket is None and not _is_loopback(target.url),
         follow_redirects=False,
     ) as http:
         yield Http(target, http, revive=revive)
+
+
+def _printable(name: str) -> str:
+    """The name as a header can hold it."""
+    return "".join(char if char.isascii() and char.isprintable() else "?" for char in name)
 
 
 def raise_for(response: httpx.Response, content: bytes) -> None:

@@ -26,7 +26,7 @@ START_SECONDS = 20.0
 HEALTH_SECONDS = 5.0
 STOP_SECONDS = 10.0
 LINGER_SECONDS = 1.0
-"""How long a process that has let go of its storage is waited for; it may stay as a zombie where nobody reaps it."""
+"""How long a process that has let go of its storage is waited for; where nobody reaps it, it stays as a zombie."""
 _LOOK_SECONDS = 0.02
 _CLOCK = SystemClock()
 

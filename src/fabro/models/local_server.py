@@ -146,7 +146,10 @@ async def _start(folder: Path, arguments: list[str]) -> _Running:
 
 
 async def _open(arguments: list[str], errors: Path) -> anyio.abc.Process:
-    with errors.open("wb") as output:
+    with contextlib.ExitStack() as until_open:
+        # Cancelled in the middle of this, the event loop would lose the process.
+        until_open.enter_context(anyio.CancelScope(shield=True))
+        output = until_open.enter_context(errors.open("wb"))
         return await anyio.open_process(
             [sys.executable, "-P", str(_CHILD), *arguments],
             stdin=PIPE,

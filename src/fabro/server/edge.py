@@ -4,6 +4,7 @@ Above: uvicorn. Below: the app. It is plain ASGI, so that streams and errors of 
 """
 
 import itertools
+from urllib.parse import quote
 
 import structlog
 from starlette.datastructures import MutableHeaders
@@ -64,7 +65,7 @@ class Edge:
                 await self._app(scope, limited(scope, receive), exchange.send)
                 return
         except Exception:
-            _logger.exception("a request failed", request_id=exchange.request_id, path=scope["path"])
+            _logger.exception("a request failed", request_id=exchange.request_id, path=quote(scope["path"]))
             if exchange.status is not None:
                 return
             refused = unexpected()
@@ -100,7 +101,7 @@ class Exchange:
         level(
             "request",
             method=scope["method"],
-            path=scope["path"],
+            path=quote(scope["path"]),
             status=self.status,
             ms=round(seconds * 1000, 1),
             request_id=self.request_id,

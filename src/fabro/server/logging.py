@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import structlog
-from structlog.types import Processor
+from structlog.types import EventDict, Processor, WrappedLogger
 
 LARGEST_FILE = 5 << 20
 OLD_FILES = 4
 """Rotated files beside the current one."""
+_LOGFMT = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], drop_missing=True)
 
 
 def configure_logging(file: Path | None, *, verbose: bool = False) -> None:
@@ -24,9 +25,8 @@ def configure_logging(file: Path | None, *, verbose: bool = False) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    renderer = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], drop_missing=True)
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
     )
     handler = _file_handler(file) if file is not None else logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
@@ -42,6 +42,13 @@ def configure_logging(file: Path | None, *, verbose: bool = False) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+def render(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    """One line of `key=value` pairs, and a traceback as it is below it."""
+    traceback = event.pop("exception", None)
+    line = _LOGFMT(logger, method, event)
+    return f"{line}\n{traceback}" if traceback else line
 
 
 def _file_handler(file: Path) -> logging.Handler:

@@ -1,11 +1,10 @@
-"""A server as a process: from its storage to its end. Above: the CLI. Below: the app, listeners, uvicorn.
+"""A server from the opening of its storage to its end. Above: start. Below: the app, listeners, uvicorn.
 
-It ends on SIGTERM and SIGINT, or when it has been idle. First nobody new is let in, then streams and waits end,
+At its end, first nobody new is let in, then streams and waits end,
 then answers that are under way get two seconds, then the system lets its runs go: they go on at the next start.
 """
 
-import signal
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,39 +46,41 @@ async def serve(
     options: ServerOptions,
     backend: AbstractAsyncContextManager[Backend],
     announce: Callable[[Service], None],
+    stop: anyio.Event,
 ) -> None:
-    """Serve until a signal or idleness ends it.
+    """Serve until told to stop, or until idleness ends it.
 
     Args:
         options: what the server is told.
         backend: the system, not yet opened; it is closed when this returns.
         announce: called once clients can connect.
+        stop: set from outside, at any time, when the server shall end; set from inside when it has been idle.
 
     Raises:
         Conflict: the storage folder, the socket or the port is in use.
         StorageError: the storage folder can't be used.
     """
     _make_home(options.paths)
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with backend as system:
-            with _listeners(options) as listeners:
-                configure_logging(options.paths.log_file if options.mode == "background" else None)
-                service = Service(
-                    backend=system,
-                    version=installed_version(),
-                    started_at=system.clock.now(),
-                    mode=options.mode,
-                    listening=tuple(url_of(listener) for listener in listeners),
-                )
-                _logger.info("the server listens", at=" ".join(service.listening), version=service.version)
-                announce(service)
-                async with anyio.create_task_group() as group:
-                    group.start_soon(_stop_on_signal, service, signals)
-                    if options.idle_seconds is not None:
-                        group.start_soon(stop_when_idle, service, options.idle_seconds)
-                    await answer_until_stopped(service, listeners)
-                    group.cancel_scope.cancel()
-        _logger.info("the server has ended")
+    async with backend as system:
+        with _listeners(options) as listeners:
+            configure_logging(options.paths.log_file if options.mode == "background" else None)
+            service = Service(
+                backend=system,
+                version=installed_version(),
+                started_at=system.clock.now(),
+                mode=options.mode,
+                listening=tuple(url_of(listener) for listener in listeners),
+                stopping=stop,
+            )
+            _logger.info("the server listens", at=" ".join(service.listening), version=service.version)
+            announce(service)
+            async with anyio.create_task_group() as group:
+                if options.idle_seconds is not None:
+                    group.start_soon(stop_when_idle, service, options.idle_seconds)
+                await answer_until_stopped(service, listeners)
+                group.cancel_scope.cancel()
+            _logger.info("the server stops")
+    _logger.info("the server has ended")
 
 
 async def answer_until_stopped(service: Service, listeners: Sequence[Socket]) -> None:
@@ -115,12 +116,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Leave signals alone."""
         yield
-
-
-async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
-    async for received in signals:
-        _logger.info("the server stops", signal=received.name)
-        service.stopping.set()
 
 
 async def stop_when_idle(service: Service, seconds: float) -> None:

@@ -89,9 +89,9 @@ def open_folder(path: Path, *, socket: str = "") -> StorageFolder:
         except FileExistsError:
             raise StorageError(f"storage folder {path} is no folder", hint=_OTHER) from None
         except FileNotFoundError:
-            raise StorageError(
-                f"storage folder {path} can't be made: {path.parent} does not exist", hint=f"Make it, or: {_OTHER}"
-            ) from None
+            missing = not path.parent.exists()
+            reason = f"{path.parent} does not exist" if missing else "no folder can be made there"
+            raise StorageError(f"storage folder {path} can't be made: {reason}", hint=_OTHER) from None
         _claim(path)
         with contextlib.ExitStack() as on_failure:
             folder = StorageFolder(path, _take_lock(path))
