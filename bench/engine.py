@@ -4,21 +4,16 @@ Ours goes the whole way from a start request to the run's last event on disk; ev
 durable (WAL, synchronous=FULL). LangGraph checkpoints each step (durability "sync").
 """
 
-import functools
-import operator
 import os
 import sqlite3
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypedDict
 
 import anyio
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
 
+import langgraph_peer
 import report
 from fabro.assembly import System, open_system
 from fabro.calls import RunIntent
@@ -31,10 +26,6 @@ from fabro.workflow.version import Version
 LINEAR = 100
 VISITS = 1000
 COMMANDS = 50
-
-
-class Count(TypedDict):
-    n: Annotated[int, operator.add]
 
 
 def linear_text(nodes: int, attributes: str) -> str:
@@ -97,41 +88,6 @@ def database_bytes(folder: Path) -> int:
     return pages * size
 
 
-def langgraph(*, linear: int = 0, visits: int = 0) -> tuple[float, int]:
-    """Seconds and database bytes of LangGraph for a line or a loop of no-op nodes."""
-    graph = StateGraph(Count)
-
-    def step(state: Count) -> Mapping[str, int]:
-        del state
-        return {"n": 1}
-
-    def is_done(state: Count) -> str:
-        return END if state["n"] >= visits else "again"
-
-    if visits:
-        graph.add_node("again", step)
-        graph.add_edge(START, "again")
-        graph.add_conditional_edges("again", is_done)
-    else:
-        for i in range(linear):
-            graph.add_node(f"n{i}", step)
-            graph.add_edge(START if i == 0 else f"n{i - 1}", f"n{i}")
-        graph.add_edge(f"n{linear - 1}", END)
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        path = Path(folder) / "checkpoints.sqlite3"
-        connection = sqlite3.connect(path, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        app = graph.compile(checkpointer=SqliteSaver(connection))
-        config = {"configurable": {"thread_id": "1"}, "recursion_limit": visits + linear + 10}
-        began = time.perf_counter()
-        app.invoke({"n": 0}, config, durability="sync")
-        took = time.perf_counter() - began
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.close()
-        return took, path.stat().st_size
-
-
 def bare_commit() -> float:
     """Seconds of one durable commit of a small row, the mean of many."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
@@ -161,15 +117,15 @@ def rows() -> list[report.Row]:
     line = linear_text(LINEAR, "shape=diamond")
     commands = linear_text(COMMANDS, "shape=parallelogram, script=true")
     our_line = report.median(lambda: LINEAR / ours(line)[0])
-    their_line = report.median(lambda: LINEAR / langgraph(linear=LINEAR)[0])
+    their_line = report.median(lambda: LINEAR / langgraph_peer.run(linear=LINEAR)[0])
     our_loop = report.median(lambda: VISITS / ours(loop_text(VISITS))[0])
     our_long_loop = report.median(lambda: 10 * VISITS / ours(loop_text(10 * VISITS))[0], 3)
-    their_loop = report.median(lambda: VISITS / langgraph(visits=VISITS)[0], 3)
+    their_loop = report.median(lambda: VISITS / langgraph_peer.run(visits=VISITS)[0], 3)
     commit = report.median(bare_commit)
-    spawn = report.median(functools.partial(anyio.run, spawn_shells, COMMANDS))
+    spawn = report.median(lambda: anyio.run(spawn_shells, COMMANDS))
     command = report.median(lambda: ours(commands)[0] / COMMANDS)
     our_bytes = ours(loop_text(VISITS))[1] / VISITS
-    their_bytes = langgraph(visits=VISITS)[1] / VISITS
+    their_bytes = langgraph_peer.run(visits=VISITS)[1] / VISITS
     floor = spawn + commit
     return [
         report.Row(

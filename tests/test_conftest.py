@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 LEAVES_A_CHILD = """
 import subprocess, sys
@@ -63,6 +64,7 @@ def run(folder: Path, test: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_child_that_outlives_its_test_fails_the_run_and_is_ended(tmp_path: Path) -> None:
     ended = run(tmp_path, LEAVES_A_CHILD)
     assert ended.returncode == 1
@@ -70,6 +72,7 @@ def test_a_child_that_outlives_its_test_fails_the_run_and_is_ended(tmp_path: Pat
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_a_server_that_a_command_left_in_its_home_is_ended(tmp_path: Path) -> None:
     ended = run(tmp_path, LEAVES_A_SERVER)
     assert ended.returncode == 0, ended.stdout

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+
+from fabro.store.folder import read_holder
 
 SECONDS = 30.0
 """How long a command, or a text on a terminal, may take to come."""
@@ -125,5 +128,8 @@ def home() -> Iterator[Home]:
         folder.mkdir()
         made = Home(environment=environment, folder=folder)
         yield made
+        server = read_holder(root / ".fabro" / "storage")
         stopped = made.fabro("server", "stop")
+        if stopped.returncode != 0 and server is not None:
+            os.kill(server.pid, signal.SIGKILL)
         assert stopped.returncode == 0, stopped.stderr

@@ -1,11 +1,14 @@
 """Runs from the terminal, as real processes against a real server."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Home
+from tests.cli.conftest import COMMAND, SECONDS, Home
+
+pytestmark = pytest.mark.slow
 
 HELLO = """
 digraph hello {
@@ -74,6 +77,12 @@ def run_id(home: Home, name: str, text: str, *more: str) -> str:
     return started.stdout.strip()
 
 
+def test_the_first_run_says_that_nothing_is_isolated(home: Home) -> None:
+    file = home.write("hello.fabro", HELLO)
+    assert "without isolation" in home.fabro("run", file).stderr
+    assert "without isolation" not in home.fabro("run", file).stderr
+
+
 def test_a_run_shows_its_stages_and_works_in_this_folder(home: Home) -> None:
     ended = home.fabro("run", home.write("hello.fabro", HELLO))
     assert ended.returncode == 0, ended.stderr
@@ -109,6 +118,18 @@ def test_a_failure_says_why_and_can_not_drive_the_terminal(home: Home) -> None:
     assert home.fabro("wait", "fails").returncode == 1
 
 
+def test_the_whole_of_a_long_output_is_given(home: Home) -> None:
+    text = HELLO.replace("digraph hello", "digraph long").replace("echo hello; pwd", "seq 300000; printf '\\377'")
+    assert home.fabro("run", home.write("long.fabro", text)).returncode == 0
+    copied = subprocess.run(
+        [*COMMAND, "output", "long", "hi"], env=home.environment, capture_output=True, check=True, timeout=SECONDS
+    )
+    assert copied.stdout == b"".join(b"%d\n" % number for number in range(1, 300_001)) + b"\xff"
+    missing = home.fabro("output", "long", "nope")
+    assert (missing.returncode, "Its stages are: start@1, hi@1" in missing.stderr) == (1, True)
+    assert "ran no command" in home.fabro("output", "long", "start").stderr
+
+
 def test_json_is_a_stream_of_events_and_then_the_run(home: Home) -> None:
     ended = home.fabro("--json", "run", home.write("hello.fabro", HELLO))
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -119,6 +140,22 @@ def test_json_is_a_stream_of_events_and_then_the_run(home: Home) -> None:
     assert run["lifecycle"]["status"]["kind"] == "succeeded"
     again = home.fabro("events", run["id"], "--json").stdout
     assert [json.loads(line) for line in again.splitlines()] == events
+
+
+def test_events_are_read_from_both_ends_and_followed(home: Home, hello: str) -> None:
+    every = home.fabro("events", hello).stdout.splitlines()
+    assert [line.split()[0] for line in every] == [str(number) for number in range(1, len(every) + 1)]
+    assert home.fabro("events", hello, "-n", "3").stdout.splitlines() == every[-3:]
+    assert home.fabro("events", hello, "-n", "5000").stdout.splitlines() == every
+    assert home.fabro("events", hello, "--after", "4", "-n", "2", "-f").returncode == 2
+    assert home.fabro("events", hello, "--after", "4", "-n", "2").stdout.splitlines() == every[4:6]
+    assert home.fabro("events", hello, "--after", "4", "-f").stdout.splitlines() == every[4:]
+    new = run_id(home, "gate.fabro", GATE)
+    with home.terminal("events", new, "-f", "--json") as terminal:
+        terminal.wait_for('"run.blocked"')
+        assert home.fabro("answer", new, "y").returncode == 0
+        terminal.wait_for('"run.completed"')
+        assert terminal.end() == 0
 
 
 @pytest.mark.parametrize(

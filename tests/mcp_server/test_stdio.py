@@ -157,6 +157,7 @@ async def test_what_was_asked_before_the_end_of_input_is_answered(operations: Op
     assert set(by_id(answers)) == {"hello", "ping", *range(20)}
 
 
+@pytest.mark.slow
 async def test_a_long_wait_is_given_up_at_the_end_of_input_and_the_run_goes_on(operations: Operations) -> None:
     run_id = await a_waiting_run(operations)
     begun = time.monotonic()

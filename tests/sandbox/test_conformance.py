@@ -170,6 +170,7 @@ async def test_output_written_at_the_end_of_the_time_is_kept(shell: Shell) -> No
 
 
 @pytest.mark.parametrize("script", ["stray", "stubborn stray"])
+@pytest.mark.slow
 async def test_time_is_up_for_all_that_was_started(shell: Shell, lifeline: Lifeline, script: str) -> None:
     assert (await shell(SCRIPTS[script], seconds=0.3)).termination == "timed_out"
     await lifeline.broken()
@@ -186,6 +187,7 @@ async def test_cancelling_ends_all_that_was_started(shell: Shell, lifeline: Life
 
 @pytest.mark.parametrize("seconds", [0.005, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("script", ["polite", "stubborn"])
+@pytest.mark.slow
 async def test_cancelling_at_any_moment(shell: Shell, lifeline: Lifeline, seconds: float, script: str) -> None:
     with anyio.move_on_after(seconds) as scope:
         await shell(SCRIPTS[script])
@@ -235,6 +237,7 @@ async def test_a_polite_end_is_quick(shell: Shell, lifeline: Lifeline) -> None:
         await shell(POLITE, seconds=0.1)
 
 
+@pytest.mark.slow
 async def test_two_cancellations_at_once(shell: Shell, lifeline: Lifeline) -> None:
     async with anyio.create_task_group() as outer:
 
@@ -282,6 +285,7 @@ async def test_50_commands_at_once(shell: Shell) -> None:
     assert all(results[number].output.endswith(f"\n{1000 + number}\n") for number in range(50))
 
 
+@pytest.mark.slow
 async def test_20_of_all_kinds_cancelled_at_once(shell: Shell, lifeline: Lifeline) -> None:
     async with anyio.create_task_group() as group:
         for script in [*SCRIPTS.values()] * 5:

@@ -211,6 +211,7 @@ async def test_memory_stays_flat_under_a_flood(shell: Shell) -> None:
     assert psutil.Process().memory_info().rss - before < 16 * 1024 * 1024
 
 
+@pytest.mark.slow
 async def test_nothing_outlives_a_server_that_was_killed(
     tmp_path: Path, run_id: RunId, folder_line: Lifeline
 ) -> None:

@@ -134,6 +134,7 @@ def test_the_lock_dies_with_its_holder(path: Path) -> None:
         '{"pid": "x"}',
         "\0" * 100,
     ],
+    ids=["pid 1", "own pid, another host", "garbage", "empty", "a list", "no number", "NUL"],
 )
 def test_what_the_lock_file_says_locks_nothing(path: Path, text: str) -> None:
     with open_folder(path):

@@ -123,6 +123,7 @@ def seconds_for(text: str) -> float:
     return process_time() - started
 
 
+@pytest.mark.slow
 def test_a_large_graph_is_quick() -> None:
     nodes = "\n".join(f'n{n} [label="Step {n}", prompt="Do {{{{ goal }}}}"]' for n in range(1000))
     edges = "\n".join(f"n{n} -> n{n + 1}" for n in range(999))
@@ -145,6 +146,7 @@ def test_a_large_graph_is_quick() -> None:
         'n{n} [prompt="@f{n}"]',
     ],
 )
+@pytest.mark.slow
 def test_many_findings_take_linear_time(statement: str) -> None:
     few, many = ("\n".join(statement.format(n=n) for n in range(count)) for count in (250, 1000))
     assert seconds_for(whole(many)) < 10 * seconds_for(whole(few)) + 0.2

@@ -60,7 +60,7 @@ def create(
     intent = intent_of(wishes, found)
 
     async def act(calls: Calls) -> RunView:
-        return await create_run(calls, found, intent)
+        return await create_run(calls, found, intent, output)
 
     created = ask_server(chosen, act)
     if output.as_json:

@@ -41,15 +41,11 @@ def events(
         run_id = await calls.runs.resolve(run)
         seen = after or 0
         if number is not None and after is None:
-            page = await calls.events.list(run_id, EventQuery(order="desc", limit=min(number, 1000)))
-            for event in reversed(page.data):
+            seen = max(0, (await calls.runs.get(run_id)).last_seq - number)
+        async with aclosing(_pages(calls, run_id, after=seen, number=number)) as found:
+            async for event in found:
                 _print(event, output)
                 seen = event.seq
-        else:
-            async with aclosing(_pages(calls, run_id, after=seen, number=number)) as found:
-                async for event in found:
-                    _print(event, output)
-                    seen = event.seq
         if follow:
             async with aclosing(calls.events.follow(run_id, after=seen)) as news:
                 async for event in news:

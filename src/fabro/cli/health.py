@@ -1,8 +1,7 @@
 """Whether a server answers, without starting one. Above: version, doctor. Below: the client."""
 
 from fabro.cli.options import Settings
-from fabro.cli.session import CLIENT_NAME
-from fabro.client.http import open_http
+from fabro.cli.session import requests
 from fabro.client.local_server import health
 from fabro.client.shapes import Health
 from fabro.client.target import choose_target
@@ -19,5 +18,5 @@ async def server_health(settings: Settings) -> Health | None:
     target = choose_target(settings.server, settings.storage_dir, settings.environment)
     if target.local is not None:
         return await health(target.local)
-    async with open_http(target, client_name=CLIENT_NAME) as http:
+    async with requests(settings) as http:
         return (await http.ask("GET", "/health", seconds=ANSWER_SECONDS, revive=False)).read(Health)

@@ -14,6 +14,7 @@ from fabro.cli.ps import status_word
 from fabro.cli.session import ask_server
 from fabro.cli.visible import duration, shorten, visible_line
 from fabro.clock import SystemClock, to_text
+from fabro.ids import RunId
 from fabro.projections.detail import StageView
 from fabro.projections.run_view import RunView
 
@@ -43,7 +44,7 @@ def inspect(ctx: typer.Context, run: Run) -> None:
     _show_header(state, output)
     _show_stages(state, output)
     for stage in state.stages:
-        _show_trouble(stage, output)
+        _show_trouble(stage, state.run.id, output)
     for notice in state.notices:
         output.line(f"! {visible_line(notice)}")
     for question in state.questions:
@@ -105,7 +106,7 @@ def _result(stage: StageView) -> str:
     return "  ".join([*parts, *([stage.notes] if stage.notes else [])])
 
 
-def _show_trouble(stage: StageView, output: Output) -> None:
+def _show_trouble(stage: StageView, run_id: RunId, output: Output) -> None:
     """Why a stage failed, and the end of its output; with `--verbose` the output of every stage."""
     command, failure = stage.command, stage.failure
     if failure is not None:
@@ -122,7 +123,7 @@ def _show_trouble(stage: StageView, output: Output) -> None:
     for line in lines[-TAIL_LINES:]:
         output.line(f"  | {visible_line(line)}")
     if len(lines) > TAIL_LINES:
-        output.line(f"  (the last {TAIL_LINES} of {len(lines)} lines; all: fabro output RUN {stage.stage_id})")
+        output.line(f"  (the last {TAIL_LINES} of {len(lines)} lines; all: fabro output {run_id} {stage.stage_id})")
 
 
 def _reason(run: RunView) -> str:

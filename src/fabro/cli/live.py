@@ -17,10 +17,12 @@ from fabro.cli.view import PlainView
 from fabro.cli.visible import duration, visible, visible_line
 from fabro.clock import SystemClock
 from fabro.ids import StageId
+from fabro.projections.envelope import EventEnvelope
 
 MOST_OPEN_STAGES = 10
 """How many stages move below the others; of more only the number is shown."""
 REFRESHES_PER_SECOND = 8
+_ENDS = frozenset({"stage.completed", "stage.failed", "run.completed", "run.failed"})
 
 
 class MovingView(PlainView):
@@ -48,6 +50,14 @@ class MovingView(PlainView):
     ) -> None:
         """Stop, and show the cursor again."""
         self._live.stop()
+
+    def take(self, event: EventEnvelope, before: Progress) -> None:
+        """As for lines; a stage that ends stops moving before its line is printed."""
+        if event.event in _ENDS:
+            self._open = tuple(stage for stage in self._open if event.stage_id not in (None, stage.stage))
+            if self._live.is_started:
+                self._live.refresh()
+        super().take(event, before)
 
     def wants(self, line: Line) -> bool:
         """As for lines, but a beginning is shown by movement."""

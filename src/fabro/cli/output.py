@@ -99,7 +99,7 @@ class Output:
 
         return Console(
             file=self.out,
-            width=self.width,
+            width=None if self.moves else self.width,
             no_color=not self.colour,
             force_terminal=self.moves or self.colour,
             color_system="standard" if self.colour else None,
@@ -116,8 +116,8 @@ class Output:
 def output_for(settings: Settings) -> Output:
     """The output of this process's standard streams.
 
-    Nothing moves or is coloured without a terminal or on a dumb one, nothing is coloured with NO_COLOR (any value but
-    the empty one).
+    Nothing moves or is coloured without a terminal or on a dumb one, nothing is coloured with NO_COLOR (any value
+    but the empty one).
     """
     environment, out = settings.environment, sys.stdout
     moves = out.isatty() and environment.get("TERM", "dumb") not in ("", "dumb")

@@ -69,7 +69,7 @@ def run(
     intent = intent_of(wishes, found)
 
     async def begin(calls: Calls) -> RunView:
-        created = await create_run(calls, found, intent)
+        created = await create_run(calls, found, intent, output)
         return await calls.runs.start(created.id)
 
     async def begin_and_follow(calls: Calls) -> RunView:

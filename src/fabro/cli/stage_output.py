@@ -1,16 +1,22 @@
-"""`fabro output`. Above: main. Below: calls, output."""
+"""`fabro output`. Above: main. Below: calls, the client's plain requests."""
 
+import codecs
+from collections.abc import Callable
 from typing import Annotated
 
+import anyio
 import typer
 
-from fabro.calls import Calls, RunStateView
+from fabro.calls import RunStateView
 from fabro.cli.arguments import Run
-from fabro.cli.options import settings
-from fabro.cli.output import output_for
-from fabro.cli.session import ask_server
+from fabro.cli.options import Settings, settings
+from fabro.cli.output import Output, output_for
+from fabro.cli.session import connected, requests
+from fabro.cli.visible import visible
 from fabro.errors import NotFound
-from fabro.projections.detail import StageView
+from fabro.projections.detail import CommandView, StageView
+
+PIECE_BYTES = 1 << 20
 
 
 def output(
@@ -22,27 +28,58 @@ def output(
 ) -> None:
     """Show what a stage's command printed.
 
-    On a terminal control characters are shown as escapes; into a file or a pipe the text goes as it is.
+    On a terminal control characters are shown as escapes; a file or a pipe gets the bytes as they were. With --json
+    long output is shortened in its middle.
     """
-    chosen = settings(ctx)
+    anyio.run(_show, settings(ctx), run, stage)
+
+
+async def _show(chosen: Settings, run: str, stage: str) -> None:
     printer = output_for(chosen)
-
-    async def act(calls: Calls) -> RunStateView:
-        return await calls.runs.state(await calls.runs.resolve(run))
-
-    found = _stage(ask_server(chosen, act), stage)
+    async with connected(chosen) as calls:
+        state = await calls.runs.state(await calls.runs.resolve(run))
+    found = _stage(state, stage)
     command = found.command
     if command is None:
         raise NotFound(f"stage {found.stage_id} ran no command: it is of the kind {found.handler_type}")
     if printer.as_json:
         printer.json({"stage_id": found.stage_id, "command": command})
         return
-    if printer.out.isatty():
-        printer.line(command.output.rstrip("\n"))
-    else:
-        printer.out.write(command.output)
-    if command.output_blob is not None:
-        printer.note(f"the whole output has {command.output_bytes} bytes; its head and tail are shown")
+    await _copy(chosen, state, found, command, _sink(printer))
+
+
+async def _copy(
+    chosen: Settings, state: RunStateView, stage: StageView, command: CommandView, sink: Callable[[bytes], None]
+) -> None:
+    """Everything that the command wrote, piece by piece.
+
+    Raises:
+        Conflict: `output_not_ready`: the command has not ended.
+    """
+    from fabro.client.paths import run_path
+
+    path = run_path(state.run.id, "stages", stage.stage_id, "output")
+    offset = 0
+    async with requests(chosen) as http:
+        while True:
+            answer = await http.ask("GET", path, params={"offset": offset, "limit": PIECE_BYTES})
+            sink(answer.content)
+            offset += len(answer.content)
+            if not answer.content or offset >= command.output_bytes:
+                return
+
+
+def _sink(printer: Output) -> Callable[[bytes], None]:
+    """Where pieces go: as they are, or onto a terminal, made visible."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def show(piece: bytes) -> None:
+        printer.out.write(visible(decoder.decode(piece)))
+
+    def copy(piece: bytes) -> None:
+        printer.out.buffer.write(piece)
+
+    return show if printer.out.isatty() else copy
 
 
 def _stage(state: RunStateView, wanted: str) -> StageView:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabro.calls import Calls, RunIntent
+from fabro.calls import Calls, RunIntent, RunListQuery
 from fabro.cli.boundary import Usage
 from fabro.cli.inputs import parse_inputs, parse_labels
 from fabro.cli.locate import locate
@@ -24,6 +24,7 @@ from fabro.workflow.diagnostics import Severity, render
 from fabro.workflow.package import Package, package
 
 LONGEST_GOAL_BYTES = 1 << 20
+FIRST_RUN = "note: the server runs commands as its own user, without isolation; run only workflows that you trust"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,8 +96,10 @@ def intent_of(wishes: Wishes, found: Package) -> RunIntent:
     )
 
 
-async def create_run(calls: Calls, found: Package, intent: RunIntent) -> RunView:
-    """Register the workflow and create a run of it."""
+async def create_run(calls: Calls, found: Package, intent: RunIntent, output: Output) -> RunView:
+    """Register the workflow and create a run of it; before a server's first, say what it means to run something."""
+    if not (await calls.runs.list(RunListQuery(limit=1))).data and not output.as_json:
+        output.note(FIRST_RUN)
     await register(calls, found)
     return await calls.runs.create(intent)
 
