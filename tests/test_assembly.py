@@ -9,11 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from fabro.assembly import PooledModels, System, open_system
+from fabro.assembly import System, open_system
 from fabro.calls import RunIntent
 from fabro.clock import SystemClock
 from fabro.errors import Conflict, StorageError
 from fabro.ids import RunId
+from fabro.models.access import ModelAccess
 from fabro.models.port import ModelError, Prompt
 from fabro.models.scripted import SCRIPT_VARIABLE
 from fabro.run.question import Text
@@ -100,7 +101,7 @@ async def test_models_are_opened_once_and_asked_again_when_they_fail_in_passing(
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"error": "rate_limit"}, {"error": "server"}, {"text": "at last"}]))
     clock = FakeClock(auto_advance=True)
-    models = PooledModels({SCRIPT_VARIABLE: str(script)}, clock)
+    models = ModelAccess({SCRIPT_VARIABLE: str(script)}, clock)
     ref = models.choose("scripted", None)
     model = await models.open(ref)
     assert (await model.complete(Prompt(text="?"))).text == "at last"
@@ -111,7 +112,7 @@ async def test_models_are_opened_once_and_asked_again_when_they_fail_in_passing(
 
 
 async def test_a_model_that_is_not_set_up_says_so() -> None:
-    models = PooledModels({}, SystemClock())
+    models = ModelAccess({}, SystemClock())
     with pytest.raises(ModelError):
         await models.open(models.choose("anthropic", None))
 

@@ -11,22 +11,19 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import structlog
 from anyio.to_thread import run_sync
 
 from fabro.clock import Clock
-from fabro.dispatch.local import UNFINISHED, LocalDispatcher, local_dispatcher
+from fabro.dispatch.local import LocalDispatcher, local_dispatcher
 from fabro.engine.handler import Handler
-from fabro.engine.runner import Tools
+from fabro.engine.runner import DRIVEN, Tools
+from fabro.handlers.agent import AgentHandler
 from fabro.handlers.command import CommandHandler
 from fabro.handlers.human import HumanHandler
 from fabro.handlers.marker import MarkerHandler
 from fabro.handlers.prompt import Models, PromptHandler
-from fabro.handlers.simulate import AgentHandler
 from fabro.handlers.wait import WaitHandler
 from fabro.ids import new_run_id
-from fabro.models.port import Model, ModelRef
-from fabro.models.retrying import Retry, RetryingModel
 from fabro.operations.calls import Operations
 from fabro.operations.events import Events
 from fabro.operations.questions import Questions
@@ -37,13 +34,9 @@ from fabro.store.blobs import Blobs
 from fabro.store.port import EventStore, RunQuery
 from fabro.workflow.attributes import NodeType
 
-EXECUTABLE = frozenset(
-    {NodeType.START, NodeType.CONDITIONAL, NodeType.COMMAND, NodeType.HUMAN, NodeType.WAIT, NodeType.PROMPT}
-)
-"""What nodes this system executes; agents are simulated in dry runs."""
+SIMULATED = frozenset({NodeType.AGENT})
+"""Nodes that have a handler for dry runs only."""
 MOST_COUNTED = 1000
-
-_logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,12 +52,15 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class System:
-    """A running system. `storage` is its folder, None where it keeps everything in memory."""
+    """A running system. `storage` is its folder, None where it keeps everything in memory. `executable` are the
+    node types that it really executes.
+    """
 
     storage: Path | None
     parts: Parts
     versions: Versions
     dispatcher: LocalDispatcher
+    executable: frozenset[NodeType]
 
     @property
     def clock(self) -> Clock:
@@ -82,7 +78,7 @@ class System:
         return Operations(
             versions=self.versions,
             runs=Runs(
-                store, self.versions, self.dispatcher, self.parts.clock, executable=EXECUTABLE, client=client
+                store, self.versions, self.dispatcher, self.parts.clock, executable=self.executable, client=client
             ),
             questions=Questions(store, self.dispatcher),
             events=Events(store),
@@ -90,7 +86,7 @@ class System:
 
     async def unfinished_runs(self) -> int:
         """How many runs will still do something, counted up to 1,000."""
-        return len(await self.parts.store.list(RunQuery(statuses=UNFINISHED, limit=MOST_COUNTED)))
+        return len(await self.parts.store.list(RunQuery(statuses=DRIVEN, limit=MOST_COUNTED)))
 
 
 @asynccontextmanager
@@ -103,11 +99,18 @@ async def assemble(parts: Parts, *, storage: Path | None = None, places: int = 3
         clock=parts.clock,
         handlers=_handlers(parts),
         sandboxes=parts.sandboxes,
+        places=anyio.Semaphore(places),
         load_graph=versions.bound_graph,
     )
-    async with local_dispatcher(tools, places=places) as dispatcher:
+    async with local_dispatcher(tools) as dispatcher:
         await dispatcher.recover()
-        yield System(storage=storage, parts=parts, versions=versions, dispatcher=dispatcher)
+        yield System(
+            storage=storage,
+            parts=parts,
+            versions=versions,
+            dispatcher=dispatcher,
+            executable=frozenset(tools.handlers) - SIMULATED,
+        )
 
 
 @asynccontextmanager
@@ -127,6 +130,7 @@ async def open_system(
         Conflict: `storage_in_use`.
         StorageError: the folder can't be used (`storage_foreign`: it is another program's).
     """
+    from fabro.models.access import ModelAccess
     from fabro.sandbox.keeper import Keeper
     from fabro.sandbox.local import LocalProvider
     from fabro.store.file_blobs import FileBlobs
@@ -140,7 +144,7 @@ async def open_system(
         stack.push_async_callback(store.close)
         keeper = Keeper(new_run_id(clock.now()))
         stack.push_async_callback(keeper.aclose)
-        models = PooledModels(environment, clock)
+        models = ModelAccess(environment, clock)
         stack.push_async_callback(models.aclose)
         parts = Parts(
             store=store,
@@ -150,50 +154,6 @@ async def open_system(
             models=models,
         )
         yield await stack.enter_async_context(assemble(parts, storage=storage, places=places))
-
-
-class PooledModels:
-    """Implements `fabro.handlers.prompt.Models`: the models that an environment gives access to, each opened once
-    and asked again when it fails in passing.
-    """
-
-    def __init__(self, environment: Mapping[str, str], clock: Clock) -> None:
-        from fabro.models.pool import ModelPool
-
-        self._environment = environment
-        self._clock = clock
-        self._pool = ModelPool(environment, clock)
-        self._opening = anyio.Lock()
-
-    def choose(self, model: str | None, provider: str | None) -> ModelRef:
-        """The model that these words mean; see the protocol."""
-        from fabro.models.catalogue import choose, is_local_available
-
-        return choose(model, provider, self._environment, local_available=is_local_available())
-
-    async def open(self, ref: ModelRef) -> Model:
-        """The model; in a thread, since a provider's library takes seconds to load."""
-        async with self._opening:
-            model = await run_sync(self._pool.model, ref)
-        return RetryingModel(model, clock=self._clock, random=self._random, on_retry=_log_retry)
-
-    async def aclose(self) -> None:
-        """Close every model."""
-        await self._pool.aclose()
-
-    def _random(self) -> float:
-        """A number of [0, 1) from the random end of a fresh id."""
-        digits = new_run_id(self._clock.now())[-8:]
-        return int(digits, 36) / 36 ** len(digits)
-
-
-async def _log_retry(retry: Retry) -> None:
-    _logger.warning(
-        "a model is asked again",
-        attempt=retry.attempt,
-        seconds=retry.delay.total_seconds(),
-        error=retry.error.message,
-    )
 
 
 def _handlers(parts: Parts) -> Mapping[NodeType, Handler]:

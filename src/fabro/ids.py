@@ -1,6 +1,7 @@
 """Identifiers as distinct types, and the only source of randomness. Above: everything. Below: nothing."""
 
 import hashlib
+import random
 import re
 from datetime import datetime
 from typing import NewType
@@ -28,6 +29,11 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def new_run_id(now: datetime) -> RunId:
     """A fresh run id whose leading part is `now`, so that ids sort by creation."""
     return RunId(str(ULID.from_datetime(now)))
+
+
+def random_fraction() -> float:
+    """A number from 0 up to 1, to spread things out by; nothing secret may depend on it."""
+    return random.random()  # noqa: S311
 
 
 def is_run_id(text: str) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabro.engine.commands import BeginStage, LoadBlobs, PrepareWorkspace, Record, Rest, ResumeStage
-from fabro.engine.decide import decide, resumed, unexecutable
+from fabro.engine.decide import decide, resumed
 from fabro.ids import BlobId, NodeId, RunId, StageId, VersionId
 from fabro.run import events as e
 from fabro.run.ledger import Ledger
@@ -16,7 +16,6 @@ from fabro.run.spec import RunArgs, RunSpec, WorkflowName
 from fabro.run.state import Inside, RunState
 from fabro.run.status import StatusKind
 from fabro.run.target import NoTarget
-from fabro.workflow.attributes import NodeType
 from fabro.workflow.graph import ValidGraph
 from fabro.workflow.load import load
 
@@ -203,23 +202,6 @@ def test_conditions_on_large_values_wait_for_their_blobs() -> None:
     assert isinstance(chosen, Record)
     assert isinstance(chosen.events[0], e.EdgeSelected)
     assert chosen.events[0].to_node == "exit"
-
-
-def test_what_cannot_be_executed_is_named() -> None:
-    loaded = load(
-        "w.fabro",
-        {
-            "w.fabro": "digraph W { start [shape=Mdiamond] exit [shape=Msquare]"
-            " think [prompt=x] start -> think -> exit }"
-        },
-    )
-    graph = loaded.valid
-    assert graph is not None
-    executable = frozenset(NodeType) - {NodeType.AGENT}
-    problem = unexecutable(graph, executable)
-    assert problem is not None
-    assert "'think' (agent)" in problem
-    assert unexecutable(graph, frozenset(NodeType)) is None
 
 
 OUTCOMES = st.sampled_from(OutcomeStatus).map(

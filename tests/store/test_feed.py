@@ -37,7 +37,7 @@ async def take(store: EventStore, count: int, *, after: int = 0) -> Sequence[int
 
 def watched(commits: Commits) -> bool:
     """Whether anybody still watches anything."""
-    return bool(commits._of_run or commits._of_all)  # pyright: ignore[reportPrivateUsage] - what must not be left
+    return bool(commits._of_run)  # pyright: ignore[reportPrivateUsage] - what must not be left
 
 
 async def test_stored_events_then_live_ones(store: EventStore) -> None:
@@ -89,9 +89,9 @@ async def test_a_follower_that_goes_leaves_nothing(store: EventStore) -> None:
     assert not watched(store.commits)
 
 
-async def test_watchers_of_all_and_of_one_leave_nothing() -> None:
+async def test_watchers_leave_nothing() -> None:
     commits = Commits()
-    with commits.watch([RUN, RUN]), commits.watch([RUN]), commits.watch_all():
+    with commits.watch([RUN, RUN]), commits.watch([RUN]):
         assert watched(commits)
     assert not watched(commits)
 

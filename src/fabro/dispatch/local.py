@@ -13,19 +13,12 @@ import structlog
 from anyio.abc import TaskGroup
 
 from fabro.dispatch.timers import Timers
-from fabro.engine.decide import ending
-from fabro.engine.log import RunLog
-from fabro.engine.runner import Parked, Runner, Tools
+from fabro.engine.runner import DRIVEN, Parked, Runner, Tools
 from fabro.errors import FabroError, StorageError
 from fabro.ids import RunId
-from fabro.run.status import FailureReason, StatusKind
 from fabro.store.commits import Watch
-from fabro.store.port import RunQuery
+from fabro.store.port import RunQuery, StaleEpoch
 
-UNFINISHED = frozenset(
-    {StatusKind.RUNNABLE, StatusKind.STARTING, StatusKind.RUNNING, StatusKind.BLOCKED, StatusKind.PAUSED}
-)
-"""Statuses of runs that go on by themselves after a restart."""
 FAULT_PAUSES = (1.0, 5.0, 25.0)
 """Seconds between tries to drive a run whose driving failed."""
 STORAGE_PAUSE = timedelta(minutes=1)
@@ -44,18 +37,17 @@ class _Live:
 
 
 class LocalDispatcher:
-    """Drives the runs of one store; at most `places` of them execute at once, in the order in which they came."""
+    """Drives the runs of one store."""
 
-    def __init__(self, tools: Tools, group: TaskGroup, *, places: int) -> None:
+    def __init__(self, tools: Tools, group: TaskGroup) -> None:
         self._tools = tools
         self._group = group
-        self._places = anyio.CapacityLimiter(places)
         self._live: dict[RunId, _Live] = {}
         self._timers = Timers(tools.clock, self.wake)
 
     @property
     def active(self) -> int:
-        """How many runs are being driven or wait for a place."""
+        """How many runs are being driven."""
         return len(self._live)
 
     def wake(self, run_id: RunId) -> None:
@@ -77,7 +69,7 @@ class LocalDispatcher:
         found = 0
         before: RunId | None = None
         while True:
-            page = await self._tools.store.list(RunQuery(statuses=UNFINISHED, before=before, limit=PAGE))
+            page = await self._tools.store.list(RunQuery(statuses=DRIVEN, before=before, limit=PAGE))
             for record in page:
                 before = record.summary.id
                 self.wake(before)
@@ -87,26 +79,26 @@ class LocalDispatcher:
 
     async def _drive(self, run_id: RunId) -> None:
         live = self._live[run_id]
+        parked = Parked(until=None)
         try:
-            while True:
+            live.again = True
+            while live.again:
                 live.again = False
-                async with self._places:
-                    parked = await self._drive_with_patience(run_id, live)
-                if not live.again:
-                    break
+                parked = await self._drive_with_patience(run_id, live)
         finally:
             del self._live[run_id]
-        if parked.until is not None:
-            self._timers.set(run_id, parked.until)
+        self._timers.set(run_id, parked.until)
 
     async def _drive_with_patience(self, run_id: RunId, live: _Live) -> Parked:
         message = ""
         for pause in FAULT_PAUSES:
             try:
                 return await Runner(self._tools, run_id, live.news).drive()
+            except StaleEpoch:
+                return Parked(until=None)
             except StorageError as error:
                 _logger.warning("a run waits for its storage", run_id=run_id, error=error.message)
-                return Parked(until=self._tools.clock.now() + STORAGE_PAUSE)
+                return self._later()
             except FabroError as error:
                 _logger.warning("a run could not be driven", run_id=run_id, error=error.message, code=error.code)
                 message = error.advice
@@ -114,25 +106,27 @@ class LocalDispatcher:
                 _logger.exception("a run could not be driven", run_id=run_id)
                 message = f"internal error: {error!r}"
             await self._tools.clock.sleep(pause)
-        return await self._give_up(run_id, message)
+        return await self._give_up(run_id, live, message)
 
-    async def _give_up(self, run_id: RunId, message: str) -> Parked:
+    async def _give_up(self, run_id: RunId, live: _Live, message: str) -> Parked:
         try:
-            record = await self._tools.store.claim(run_id)
-            log = RunLog(self._tools.store, self._tools.clock, run_id, record.epoch)
-            await log.load()
-            log.happened(ending(log.state, FailureReason.WORKFLOW_ERROR, message))
-            await log.commit()
-        except FabroError as error:
-            _logger.warning("a run could not be ended either", run_id=run_id, error=error.message)
+            await Runner(self._tools, run_id, live.news).abandon(message)
+        except StaleEpoch:
+            return Parked(until=None)
+        except Exception:
+            _logger.exception("a run could not be ended either", run_id=run_id)
+            return self._later()
         return Parked(until=None)
+
+    def _later(self) -> Parked:
+        return Parked(until=self._tools.clock.now() + STORAGE_PAUSE)
 
 
 @asynccontextmanager
-async def local_dispatcher(tools: Tools, *, places: int) -> AsyncGenerator[LocalDispatcher]:
+async def local_dispatcher(tools: Tools) -> AsyncGenerator[LocalDispatcher]:
     """A dispatcher whose tasks end with the `async with` block; what they were doing goes on at the next start."""
     async with anyio.create_task_group() as group:
-        dispatcher = LocalDispatcher(tools, group, places=places)
+        dispatcher = LocalDispatcher(tools, group)
         group.start_soon(dispatcher.run_timers)
         yield dispatcher
         group.cancel_scope.cancel()

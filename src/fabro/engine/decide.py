@@ -13,7 +13,6 @@ from fabro.run import events as e
 from fabro.run.outcome import Failure, FailureCategory, Outcome, OutcomeStatus
 from fabro.run.state import Arriving, Inside, Leaving, NotBegun, RunState
 from fabro.run.status import FailureReason, StatusKind
-from fabro.workflow.attributes import NodeType
 from fabro.workflow.graph import Edge, Node, ValidGraph
 
 DRY_RUN_VISITS = 10
@@ -179,12 +178,3 @@ def _finish(valid: ValidGraph, state: RunState, exit_id: NodeId) -> Command:
 
 def _fail(message: str) -> Record:
     return Record(events=(e.RunFailed(reason=FailureReason.WORKFLOW_ERROR, message=message),))
-
-
-def unexecutable(valid: ValidGraph, executable: frozenset[NodeType]) -> str | None:
-    """One sentence that names the nodes which nothing here can execute, None when there are none."""
-    nodes = [node for node in valid.graph.nodes.values() if node.type not in executable | {NodeType.EXIT}]
-    if not nodes:
-        return None
-    named = ", ".join(f"{node.id!r} ({node.type.value})" for node in sorted(nodes, key=lambda node: node.id))
-    return f"this version can't execute {named}; a dry run simulates agents"

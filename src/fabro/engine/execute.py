@@ -1,6 +1,6 @@
 """An effect while it runs: its timeout, its cancelling, its faults. Above: the runner. Below: the run's log."""
 
-from datetime import timedelta
+from functools import partial
 
 import anyio
 import structlog
@@ -9,6 +9,7 @@ from fabro.clock import Clock
 from fabro.engine.handler import Effect, Result, StageCall
 from fabro.engine.log import RunLog
 from fabro.errors import FabroError, StorageError
+from fabro.race import race
 from fabro.run.outcome import FailureCategory, failed
 from fabro.store.commits import Watch
 
@@ -28,26 +29,20 @@ class Execution:
         self._log = log
         self._news = news
         self._stop = anyio.Event()
-        self._scope = anyio.CancelScope()
 
     async def run(self, effect: Effect, call: StageCall) -> tuple[Result, int]:
         """The effect's result, whatever happens in it, and its length in milliseconds."""
         began = self._clock.monotonic()
-        result = _CANCELLED
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._listen)
-            result = await self._within(effect, call)
-            group.cancel_scope.cancel()
-        return result, int((self._clock.monotonic() - began) * 1000)
+        result = await race(lambda: self._in_time(effect, call), self._listen)
+        return result or _CANCELLED, int((self._clock.monotonic() - began) * 1000)
 
-    async def _within(self, effect: Effect, call: StageCall) -> Result:
+    async def _in_time(self, effect: Effect, call: StageCall) -> Result:
         timeout = None if effect.owns_timeout else call.node.duration("timeout")
-        limit = timeout.total_seconds() if timeout else None
-        with self._scope, anyio.move_on_after(limit) as clock_scope:
+        if timeout is None:
             return await self._guarded(effect, call)
-        if clock_scope.cancelled_caught:
-            return _timed_out(timeout)
-        return _CANCELLED
+        seconds = timeout.total_seconds()
+        result = await race(lambda: self._guarded(effect, call), partial(self._clock.sleep, seconds))
+        return result or _timed_out(seconds)
 
     async def _guarded(self, effect: Effect, call: StageCall) -> Result:
         try:
@@ -59,13 +54,13 @@ class Execution:
             return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
 
     async def _listen(self) -> None:
+        """Hear of a cancel, ask the effect to stop, and return when it has had time enough to do so."""
         while not self._stop.is_set():
             await self._news.changed()
             await self._catch_up()
             if self._log.state.cancel_requested:
                 self._stop.set()
         await self._clock.sleep(STOP_GRACE_SECONDS)
-        self._scope.cancel()
 
     async def _catch_up(self) -> None:
         while True:
@@ -78,6 +73,5 @@ class Execution:
                 return
 
 
-def _timed_out(timeout: timedelta | None) -> Result:
-    seconds = timeout.total_seconds() if timeout else 0
+def _timed_out(seconds: float) -> Result:
     return Result(outcome=failed(f"timed out after {seconds:g} s", category=FailureCategory.TRANSIENT_INFRA))

@@ -22,14 +22,17 @@ from fabro.workflow.graph import Node, ValidGraph
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageCall:
-    """What a handler gets to know. `state` is to be read only, and only before an effect begins."""
+    """What a handler gets to know. `state` is to be read only, and only before an effect begins.
+
+    `open_sandbox`, for effects, gives the place where the run's commands run.
+    """
 
     node: Node
     stage_id: StageId
     valid: ValidGraph
     spec: RunSpec
     state: RunState
-    sandbox: Sandbox
+    open_sandbox: Callable[[], Awaitable[Sandbox]]
     now: datetime
 
     @property
@@ -72,7 +75,8 @@ class Rerun:
     """The stage was cut off in the middle of an effect: do it again as a new stage."""
 
 
-Plan: TypeAlias = Result | Effect | Park
+Settled: TypeAlias = Result | Park
+Plan: TypeAlias = Settled | Effect
 
 
 class Handler(Protocol):
@@ -82,7 +86,7 @@ class Handler(Protocol):
         """What a new stage does. Pure; a `FabroError` raised here fails the stage with its message."""
         ...
 
-    def resume(self, call: StageCall, inside: Inside) -> Plan | Rerun:
+    def resume(self, call: StageCall, inside: Inside) -> Settled | Rerun:
         """What a stage does that the log shows as open while nothing executes it: after a restart, or when what
         a parked stage waited for has come. Pure.
         """

@@ -5,7 +5,11 @@ has happened meanwhile; decisions follow from the state and are thought again wh
 than the log.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from functools import partial
+from itertools import chain, repeat
+from typing import TypeVar
 
 import structlog
 
@@ -14,12 +18,13 @@ from fabro.errors import StorageError
 from fabro.ids import RunId
 from fabro.run.events import Event, StoredEvent
 from fabro.run.state import RunState
+from fabro.store.feed import read_all
 from fabro.store.port import EventStore, SeqConflict
 
-READ_BATCH = 1000
 RETRY_SECONDS = (1, 2, 4, 8, 16, 30, 60, 60, 60, 60)
 """Pauses between tries to write while the disk does not take it."""
 
+T = TypeVar("T")
 _logger = structlog.get_logger(__name__)
 
 
@@ -43,13 +48,10 @@ class RunLog:
 
     async def catch_up(self) -> None:
         """Apply what others have appended. Nothing may be uncommitted."""
-        while True:
-            batch = await self._store.read(self.state.run_id, after=self._committed, limit=READ_BATCH)
-            for stored in batch:
+        async with aclosing(read_all(self._store, self.state.run_id, after=self._committed)) as stored_events:
+            async for stored in stored_events:
                 self.state.apply(stored)
                 self._committed = stored.seq
-            if len(batch) < READ_BATCH:
-                return
 
     @property
     def uncommitted(self) -> int:
@@ -70,19 +72,19 @@ class RunLog:
         wrote, the decisions are dropped, and the caller has to decide again.
 
         Raises:
-            StorageError: the disk did not take it, after many tries.
+            StorageError: the disk did not take decisions, after many tries; facts are tried without end.
             StaleEpoch: another worker has the run.
         """
         waiting = (*self._facts, *self._decisions)
         if not waiting:
             return True
         try:
-            stored = await self._append(waiting)
+            stored = await self._patiently(partial(self._append, waiting))
         except SeqConflict:
-            facts = self._facts
-            self._facts, self._decisions = [], []
-            await self.load()
-            self.happened(facts)
+            self._decisions = []
+            await self._patiently(self.load)
+            facts, self._facts = self._facts, []
+            self._apply(facts, self._facts)
             return False
         self._committed = stored[-1].seq
         self._facts, self._decisions = [], []
@@ -96,12 +98,15 @@ class RunLog:
             to.append(event)
 
     async def _append(self, events: tuple[Event, ...]) -> tuple[StoredEvent, ...]:
-        for pause in RETRY_SECONDS:
-            try:
-                return await self._store.append(
-                    self.state.run_id, events, expected_seq=self._committed, epoch=self._epoch
-                )
-            except StorageError as error:
-                _logger.warning("events not written, trying again", run_id=self.state.run_id, error=error.message)
-                await self._clock.sleep(pause)
         return await self._store.append(self.state.run_id, events, expected_seq=self._committed, epoch=self._epoch)
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try until the storage takes it: as long as it lasts where facts would be lost, else some minutes."""
+        pauses = chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1]) if self._facts else ())
+        for pause in pauses:
+            try:
+                return await attempt()
+            except StorageError as error:
+                _logger.warning("the storage fails, trying again", run_id=self.state.run_id, error=error.message)
+                await self._clock.sleep(pause)
+        return await attempt()

@@ -1,7 +1,8 @@
 """Which way on: pure, total and deterministic. Above: decide. Below: the graph, a run's state.
 
 Source: reference/engine.md §4; design §4.1, §4.7. A failed or partial stage leaves by a matching conditional
-edge, then by what it named itself, then by its retry target, then by an unconditional edge.
+edge, then by what it named itself, then by its retry target, then by an unconditional edge. A person's answer is
+followed to the edge that it chose and to no other.
 """
 
 import hashlib
@@ -39,6 +40,8 @@ def route(graph: Graph, node: Node, outcome: Outcome, lookup: Lookup, *, seed: s
         seed: what `selection=random` draws from: equal seeds choose alike.
     """
     edges = graph.outgoing(node.id)
+    if node.type is NodeType.HUMAN and outcome.status is not OutcomeStatus.FAILED:
+        return _answered(edges, outcome)
     matching = [edge for edge in edges if edge.condition is not None and edge.condition.holds(lookup)]
     if matching:
         return _choice(pick(matching, node, seed=seed), "condition")
@@ -46,13 +49,11 @@ def route(graph: Graph, node: Node, outcome: Outcome, lookup: Lookup, *, seed: s
     named = _named(plain, outcome)
     if named is not None:
         return named
-    if outcome.status is OutcomeStatus.FAILED and node.type is NodeType.HUMAN:
-        return None
     if outcome.status in (OutcomeStatus.FAILED, OutcomeStatus.PARTIALLY_SUCCEEDED):
         target = retry_target(graph, [node.text("retry_target"), node.text("fallback_retry_target")])
         if target is not None:
             return Choice(to_node=target, reason="jump")
-    if plain:
+    if plain and node.type is not NodeType.HUMAN:
         return _choice(pick(plain, node, seed=seed), "unconditional")
     return None
 
@@ -71,6 +72,13 @@ def pick(edges: Sequence[Edge], node: Node, *, seed: str) -> Edge:
     if node.text("selection") == "random":
         return _draw(edges, seed)
     return min(edges, key=lambda edge: (-edge.weight, edge.target.encode(), edge.index))
+
+
+def _answered(edges: Sequence[Edge], outcome: Outcome) -> Choice | None:
+    """The very edge that a person chose, whatever its condition says; of several to a node the one so labelled."""
+    chosen = [edge for edge in edges if edge.target in outcome.suggested_next]
+    exact = [edge for edge in chosen if edge.label == outcome.preferred_label]
+    return _choice((exact or chosen)[0], "preferred_label") if chosen else None
 
 
 def _named(plain: Sequence[Edge], outcome: Outcome) -> Choice | None:

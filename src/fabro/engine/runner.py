@@ -7,22 +7,26 @@ outside depends on it, and not one commit earlier (design §5).
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
+import anyio
 import structlog
 
 from fabro.clock import Clock
 from fabro.engine import commands as c
 from fabro.engine.decide import decide, ending, resumed
 from fabro.engine.execute import Execution
-from fabro.engine.handler import Effect, Handler, Park, Plan, Rerun, Result, StageCall
+from fabro.engine.handler import Effect, Handler, Park, Plan, Rerun, Result, Settled, StageCall
 from fabro.engine.log import RunLog
 from fabro.errors import FabroError
 from fabro.ids import BlobId, RunId
+from fabro.race import race
 from fabro.run import events as e
 from fabro.run.outcome import failed
 from fabro.run.spec import RunSpec
 from fabro.run.state import Inside
-from fabro.run.status import FailureReason
+from fabro.run.status import FailureReason, StatusKind
 from fabro.sandbox.port import Provider, Sandbox
 from fabro.store.blobs import Blobs
 from fabro.store.commits import Watch
@@ -34,19 +38,23 @@ BATCH = 256
 """Events after which a row of stages without effects is written, so that progress shows."""
 BLOB_TEXT_LIMIT = 1 << 20
 """Bytes of a blob that conditions can see."""
+DRIVEN = frozenset({StatusKind.RUNNABLE, StatusKind.STARTING, StatusKind.RUNNING, StatusKind.BLOCKED})
+"""Statuses of runs that a runner has something to do with."""
+P = TypeVar("P", bound="Plan | Rerun")
 
 _logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tools:
-    """What a runner works with; the same for all runs."""
+    """What a runner works with; the same for all runs. `places` bounds how many effects run at once."""
 
     store: EventStore
     blobs: Blobs
     clock: Clock
     handlers: Mapping[NodeType, Handler]
     sandboxes: Provider
+    places: anyio.Semaphore
     load_graph: Callable[[RunSpec], Awaitable[ValidGraph]]
 
 
@@ -76,13 +84,12 @@ class Runner:
             StorageError: events can't be written; the run goes on from its log when it is driven again.
             StaleEpoch: another worker has claimed the run.
         """
-        record = await self._tools.store.claim(self._run_id)
-        log = RunLog(self._tools.store, self._tools.clock, self._run_id, record.epoch)
-        await log.load()
+        record = await self._tools.store.get(self._run_id)
+        if record.summary.status.kind not in DRIVEN:
+            return Parked(until=None)
+        log = await self._claim()
         assert log.state.spec is not None
         valid = await self._tools.load_graph(log.state.spec)
-        if log.state.working_directory is not None:
-            await self._reopen(log)
         while True:
             command = decide(valid, log.state, self._blobs)
             parked = await self._carry_out(command, valid, log)
@@ -91,6 +98,25 @@ class Runner:
             if log.uncommitted >= BATCH:
                 await log.commit()
 
+    async def abandon(self, message: str) -> None:
+        """End a run that can't be driven; a run that has ended meanwhile is left alone.
+
+        Raises:
+            StorageError, StaleEpoch: as `drive`.
+        """
+        log = await self._claim()
+        while not log.state.status.kind.is_terminal:
+            early = log.state.status.kind is StatusKind.RUNNABLE
+            reason = FailureReason.LAUNCH_FAILED if early else FailureReason.WORKFLOW_ERROR
+            log.decided(ending(log.state, reason, message))
+            await log.commit()
+
+    async def _claim(self) -> RunLog:
+        record = await self._tools.store.claim(self._run_id)
+        log = RunLog(self._tools.store, self._tools.clock, self._run_id, record.epoch)
+        await log.load()
+        return log
+
     async def _carry_out(self, command: c.Command, valid: ValidGraph, log: RunLog) -> Parked | None:
         match command:
             case c.Record(events=events):
@@ -98,7 +124,7 @@ class Runner:
             case c.PrepareWorkspace():
                 await self._prepare(log)
             case c.LoadBlobs(blobs=blobs):
-                await self._load(blobs)
+                self._blobs = {blob: await self._text_of(blob) for blob in blobs}
             case c.BeginStage(node=node, started=started):
                 return await self._begin(node, started, valid, log)
             case c.ResumeStage(node=node, inside=inside):
@@ -110,80 +136,98 @@ class Runner:
     async def _prepare(self, log: RunLog) -> None:
         if not await log.commit():
             return
+        assert log.state.spec is not None
         try:
-            sandbox = await self._open_sandbox(log)
+            sandbox = await self._open_sandbox(log.state.spec)
         except FabroError as error:
-            log.happened([e.RunFailed(reason=FailureReason.SANDBOX_INIT_FAILED, message=error.message)])
+            log.happened([e.RunFailed(reason=FailureReason.SANDBOX_INIT_FAILED, message=error.advice)])
             return
         log.happened([e.RunStarted(working_directory=sandbox.working_directory), e.RunRunning()])
 
-    async def _open_sandbox(self, log: RunLog) -> Sandbox:
+    async def _open_sandbox(self, spec: RunSpec) -> Sandbox:
         if self._sandbox is None:
-            assert log.state.spec is not None
-            self._sandbox = await self._tools.sandboxes.prepare(self._run_id, log.state.spec.target)
+            self._sandbox = await self._tools.sandboxes.prepare(self._run_id, spec.target)
         return self._sandbox
 
-    async def _reopen(self, log: RunLog) -> None:
-        try:
-            await self._open_sandbox(log)
-        except FabroError as error:
-            if not log.state.status.kind.is_terminal:
-                log.decided(ending(log.state, FailureReason.SANDBOX_INIT_FAILED, error.message))
-
-    async def _load(self, blobs: frozenset[BlobId]) -> None:
-        for blob in blobs:
-            content = await self._tools.blobs.get(blob, limit=BLOB_TEXT_LIMIT)
-            self._blobs[blob] = content.decode(errors="replace")
+    async def _text_of(self, blob: BlobId) -> str:
+        content = await self._tools.blobs.get(blob, limit=BLOB_TEXT_LIMIT)
+        return content.decode(errors="replace")
 
     async def _begin(self, node: Node, started: e.StageStarted, valid: ValidGraph, log: RunLog) -> Parked | None:
-        call = await self._call(node, started, valid, log)
-        log.decided([started])
-        try:
-            plan = self._tools.handlers[node.type].begin(call)
-        except FabroError as error:
-            plan = _refused(error)
-        return await self._follow(plan, call, log)
+        call = self._call(node, started, valid, log)
+        plan = _guarded(partial(self._tools.handlers[node.type].begin, call), call)
+        if not isinstance(plan, Effect):
+            log.decided([started])
+            return self._take(plan, call, log)
+        if await self._take_place(log):
+            try:
+                log.decided([started, *plan.events])
+                await self._execute(plan, call, log)
+            finally:
+                self._tools.places.release()
+        return None
 
     async def _resume(self, node: Node, inside: Inside, valid: ValidGraph, log: RunLog) -> Parked | None:
-        call = await self._call(node, inside, valid, log)
-        try:
-            plan = self._tools.handlers[node.type].resume(call, inside)
-        except FabroError as error:
-            plan = _refused(error)
+        call = self._call(node, inside, valid, log)
+        plan = _guarded(partial(self._tools.handlers[node.type].resume, call, inside), call)
         if isinstance(plan, Rerun):
             return await self._begin(node, resumed(log.state, inside), valid, log)
-        return await self._follow(plan, call, log)
+        return self._take(plan, call, log)
 
-    async def _call(self, node: Node, stage: e.StageStarted | Inside, valid: ValidGraph, log: RunLog) -> StageCall:
-        assert log.state.spec is not None
+    def _call(self, node: Node, stage: e.StageStarted | Inside, valid: ValidGraph, log: RunLog) -> StageCall:
+        spec = log.state.spec
+        assert spec is not None
         return StageCall(
             node=node,
             stage_id=stage.stage_id,
             valid=valid,
-            spec=log.state.spec,
+            spec=spec,
             state=log.state,
-            sandbox=await self._open_sandbox(log),
+            open_sandbox=partial(self._open_sandbox, spec),
             now=self._tools.clock.now(),
         )
 
-    async def _follow(self, plan: Plan, call: StageCall, log: RunLog) -> Parked | None:
-        match plan:
-            case Park(until=until, events=events):
-                log.decided(events)
-                return Parked(until=until)
-            case Result():
-                log.decided(_end(plan, call, duration_ms=0))
-            case Effect(events=events):
-                log.decided(events)
-                if await log.commit():
-                    execution = Execution(self._tools.clock, log, self._news)
-                    result, duration_ms = await execution.run(plan, call)
-                    log.happened(_end(result, call, duration_ms=duration_ms))
+    def _take(self, plan: Settled, call: StageCall, log: RunLog) -> Parked | None:
+        if isinstance(plan, Park):
+            log.decided(plan.events)
+            return Parked(until=plan.until)
+        log.decided(_end(plan, call, duration_ms=0))
         return None
 
+    async def _take_place(self, log: RunLog) -> bool:
+        """Get a place to execute; False when there was news meanwhile, so that it is to be decided again."""
+        try:
+            self._tools.places.acquire_nowait()
+        except anyio.WouldBlock:
+            if not await log.commit():
+                return False
+        else:
+            return True
+        if await race(partial(_acquire, self._tools.places), self._news.changed):
+            return True
+        await log.catch_up()
+        return False
 
-def _refused(error: FabroError) -> Result:
-    return Result(outcome=failed(error.advice))
+    async def _execute(self, effect: Effect, call: StageCall, log: RunLog) -> None:
+        if await log.commit():
+            result, duration_ms = await Execution(self._tools.clock, log, self._news).run(effect, call)
+            log.happened(_end(result, call, duration_ms=duration_ms))
+
+
+async def _acquire(places: anyio.Semaphore) -> bool:
+    await places.acquire()
+    return True
+
+
+def _guarded(make: Callable[[], P], call: StageCall) -> P | Result:
+    """The handler's plan; whatever it raises fails its stage."""
+    try:
+        return make()
+    except FabroError as error:
+        return Result(outcome=failed(error.advice))
+    except Exception as error:
+        _logger.exception("a handler failed", stage=call.stage_id, run_id=call.state.run_id)
+        return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
 
 
 def _end(result: Result, call: StageCall, *, duration_ms: int) -> tuple[e.Event, ...]:

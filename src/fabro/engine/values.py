@@ -59,8 +59,8 @@ class Values:
                 return self.state.run_id
             case "internal.work_dir":
                 return self.state.working_directory or ""
-            case "graph.goal":
-                return self.graph.goal
+            case _ if name.startswith("graph."):
+                return self.graph.text(name.removeprefix("graph."))
             case _:
                 return None
 

@@ -9,16 +9,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 import anyio
+import structlog
 
 from fabro.engine.handler import Effect, Plan, Rerun, Result, StageCall
-from fabro.errors import InvalidInput
+from fabro.errors import InvalidInput, StorageError
 from fabro.handlers.simulate import simulated_command
 from fabro.ids import BlobId
 from fabro.run.context import BlobRef
 from fabro.run.events import CommandCompleted, CommandStarted
 from fabro.run.outcome import FailureCategory, Outcome, failed, succeeded
 from fabro.run.state import Inside
-from fabro.sandbox.port import CommandRequest, CommandResult, Sandbox
+from fabro.sandbox.port import CommandRequest, CommandResult
 from fabro.store.blobs import Blobs
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)
@@ -28,6 +29,7 @@ STDIN_LIMIT = 30 << 20
 """Bytes that `stdin_source` may give a command."""
 LAST_LINE_SHOWN = 200
 
+_logger = structlog.get_logger(__name__)
 _INTERPRETERS = {"shell": ("bash", "-c"), "python": ("python3", "-c")}
 
 
@@ -62,11 +64,13 @@ class CommandHandler:
         request = CommandRequest(
             argv=(*_INTERPRETERS[language], script), environment=_environment(call), timeout=timeout
         )
-        sandbox = call.sandbox
 
         async def run(stop: anyio.Event) -> Result:
             given = await self._read(stdin)
-            return await self._run(sandbox, _with_stdin(request, given), call, stop)
+            sandbox = await call.open_sandbox()
+            ended = await sandbox.run(_with_stdin(request, given), stop=stop)
+            blob = await self._keep_whole(ended)
+            return Result(outcome=_outcome(ended, timeout), events=(_completed(call, ended, blob),))
 
         return Effect(run=run, events=(started,), owns_timeout=True)
 
@@ -94,13 +98,17 @@ class CommandHandler:
             raise InvalidInput(f"stdin_source gives {len(content)} bytes; the limit is {STDIN_LIMIT}")
         return content
 
-    async def _run(self, sandbox: Sandbox, request: CommandRequest, call: StageCall, stop: anyio.Event) -> Result:
-        ended = await sandbox.run(request, stop=stop)
+    async def _keep_whole(self, ended: CommandResult) -> BlobId | None:
+        """The blob of the whole output, None where head and tail have to do: a full disk fails no command."""
+        if ended.spool is None:
+            return None
         try:
-            blob = await self._blobs.put_file(ended.spool) if ended.spool is not None else None
+            return await self._blobs.put_file(ended.spool)
+        except StorageError as error:
+            _logger.warning("a command's whole output can't be kept", error=error.message)
+            return None
         finally:
             ended.discard()
-        return Result(outcome=_outcome(ended, request.timeout), events=(_completed(call, ended, blob),))
 
 
 def _with_stdin(request: CommandRequest, stdin: bytes | None) -> CommandRequest:

@@ -6,13 +6,24 @@ Source: reference/engine.md §7; design §4.8.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from fabro.engine.handler import Park, Plan, Result, StageCall
+from fabro.engine.handler import Park, Result, Settled, StageCall
 from fabro.errors import InvalidInput
 from fabro.ids import QuestionId
 from fabro.json_value import JsonValue
 from fabro.run import events as e
 from fabro.run.outcome import FailureCategory, Outcome, OutcomeStatus, failed
-from fabro.run.question import Answer, MultiSelected, No, Option, Question, QuestionKind, Selected, Text, Yes
+from fabro.run.question import (
+    Answer,
+    MultiSelected,
+    No,
+    Option,
+    Question,
+    QuestionKind,
+    Selected,
+    Text,
+    Yes,
+    option_for,
+)
 from fabro.run.state import Asked, Inside
 from fabro.workflow.graph import Edge, Graph, Node
 from fabro.workflow.labels import distinct_keys
@@ -33,11 +44,11 @@ class Way:
 class HumanHandler:
     """Asks and waits; what comes back decides the edge."""
 
-    def begin(self, call: StageCall) -> Plan:
+    def begin(self, call: StageCall) -> Settled:
         """Ask; with automatic approval or in a dry run also answer.
 
         Raises:
-            InvalidInput: the gate has no outgoing edge or an unknown kind of question.
+            InvalidInput: as `question_of`.
         """
         asked = question_of(call)
         started = _started(asked)
@@ -46,16 +57,16 @@ class HumanHandler:
             completed = e.InterviewCompleted(
                 stage_id=call.stage_id, question_id=asked.id, answer=answer, actor="auto"
             )
-            return Result(outcome=conclude(call.valid.graph, call.node, answer), events=(started, completed))
+            return Result(outcome=conclude(call.valid.graph, call.node, asked, answer), events=(started, completed))
         return Park(until=_deadline(asked, call.now), events=(started, e.RunBlocked()))
 
-    def resume(self, call: StageCall, inside: Inside) -> Plan:
+    def resume(self, call: StageCall, inside: Inside) -> Settled:
         """Conclude from the answer, let the time run out, or go on waiting under the same question."""
         asked = inside.asked
         if asked is None:
             return self.begin(call)
         if asked.answer is not None:
-            return Result(outcome=conclude(call.valid.graph, call.node, asked.answer))
+            return Result(outcome=conclude(call.valid.graph, call.node, asked.question, asked.answer))
         until = _deadline(asked.question, asked.at)
         if asked.timed_out or (until is not None and call.now >= until):
             return self._run_out(call, asked)
@@ -68,7 +79,7 @@ class HumanHandler:
         if default is None:
             outcome = failed("nobody answered in time", category=FailureCategory.TRANSIENT_INFRA)
         else:
-            outcome = _chosen(call.node, target=default, label=default, key=None, said="timeout")
+            outcome = _chosen(call.node, target=default, said="timeout")
         return Result(outcome=outcome, events=events)
 
 
@@ -76,15 +87,19 @@ def question_of(call: StageCall) -> Question:
     """The question that a gate puts.
 
     Raises:
-        InvalidInput: no outgoing edge, or an unknown `question_type`.
+        InvalidInput: no outgoing edge, an unknown `question_type`, a default that no edge leads to, or a question
+            to be answered with yes that has no such edge.
     """
     node, graph = call.node, call.valid.graph
     edges = graph.outgoing(node.id)
     if not edges:
         raise InvalidInput(f"human gate {node.id!r} has no outgoing edge to choose")
+    default = node.text("human.default_choice")
+    if default is not None and default not in {edge.target for edge in edges}:
+        raise InvalidInput(f"human gate {node.id!r}: human.default_choice is {default!r}, and no edge leads there")
     options = tuple(way.option for way in ways(graph, node))
     timeout = node.duration("timeout")
-    return Question(
+    question = Question(
         id=QuestionId(call.stage_id),
         stage=call.stage_id,
         text=node.label,
@@ -94,6 +109,9 @@ def question_of(call: StageCall) -> Question:
         timeout_seconds=timeout.total_seconds() if timeout else None,
         context_display=_context_display(call),
     )
+    if question.kind in (QuestionKind.YES_NO, QuestionKind.CONFIRMATION) and option_for(question, Yes()) is None:
+        raise InvalidInput(f"human gate {node.id!r} asks {question.kind}, and no edge is labelled yes")
+    return question
 
 
 def ways(graph: Graph, node: Node) -> tuple[Way, ...]:
@@ -118,23 +136,27 @@ def automatic_answer(question: Question) -> Answer:
     return Selected(option_key=first)
 
 
-def conclude(graph: Graph, node: Node, answer: Answer) -> Outcome:
-    """The gate's outcome for an answer that fits its question."""
-    choices = ways(graph, node)
+def conclude(graph: Graph, node: Node, question: Question, answer: Answer) -> Outcome:
+    """The gate's outcome for an answer that fits its question: it names the edge to take, and no other is taken."""
     match answer:
         case Selected(option_key=key):
-            return _by_keys(node, choices, (key,))
+            keys = (key,)
         case MultiSelected(option_keys=keys):
-            return _by_keys(node, choices, keys)
+            pass
         case Yes() | No():
-            way = _yes_or_no(choices, answer)
-            if way is None:
-                return failed(f"human gate {node.id!r} was declined")
-            return _by_keys(node, choices, (way.option.key,))
+            option = option_for(question, answer)
+            keys = (option.key,) if option else ()
         case Text(text=text):
             freeform = next((edge for edge in graph.outgoing(node.id) if edge.freeform), None)
-            target = freeform.target if freeform else None
-            return _chosen(node, target=target, label=text, key="freeform", said=text, text=text)
+            return _chosen(node, target=freeform.target if freeform else None, key="freeform", said=text, text=text)
+    chosen = [way for way in ways(graph, node) if way.option.key in keys]
+    return _chosen(
+        node,
+        target=chosen[0].edge.target if chosen else None,
+        edge_label=chosen[0].edge.label if chosen else None,
+        key=",".join(way.option.key for way in chosen),
+        said=", ".join(way.option.label for way in chosen),
+    )
 
 
 def _kind(node: Node, options: tuple[Option, ...]) -> QuestionKind:
@@ -147,27 +169,14 @@ def _kind(node: Node, options: tuple[Option, ...]) -> QuestionKind:
     return QuestionKind(named)
 
 
-def _by_keys(node: Node, choices: tuple[Way, ...], keys: tuple[str, ...]) -> Outcome:
-    chosen = [way for way in choices if way.option.key in keys]
-    if not chosen:
-        return _chosen(node, target=None, label=None, key="", said="")
-    labels = ", ".join(way.option.label for way in chosen)
-    joined = ",".join(way.option.key for way in chosen)
-    first = chosen[0].edge
-    return _chosen(node, target=first.target, label=first.label, key=joined, said=labels)
-
-
-def _yes_or_no(choices: tuple[Way, ...], answer: Yes | No) -> Way | None:
-    words = {"y", "yes"} if isinstance(answer, Yes) else {"n", "no"}
-    for way in choices:
-        if {way.option.key.casefold(), way.option.label.strip().casefold()} & words:
-            return way
-    position = 0 if isinstance(answer, Yes) else 1
-    return choices[position] if position < len(choices) else None
-
-
 def _chosen(
-    node: Node, *, target: str | None, label: str | None, key: str | None, said: str, text: str | None = None
+    node: Node,
+    *,
+    target: str | None,
+    said: str,
+    edge_label: str | None = None,
+    key: str | None = None,
+    text: str | None = None,
 ) -> Outcome:
     updates: dict[str, JsonValue] = {f"human.gate.{node.id}.answer": said}
     if key is not None:
@@ -176,7 +185,7 @@ def _chosen(
         updates["human.gate.text"] = text
     return Outcome(
         status=OutcomeStatus.SUCCEEDED,
-        preferred_label=label,
+        preferred_label=edge_label,
         suggested_next=(target,) if target else (),
         context_updates=updates,
     )

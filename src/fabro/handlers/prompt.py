@@ -3,7 +3,6 @@
 Source: reference/engine.md §2 (prompt), §9 (precedence of models).
 """
 
-from collections.abc import Awaitable
 from typing import Protocol
 
 import anyio
@@ -12,6 +11,7 @@ from fabro.engine.handler import Effect, Plan, Rerun, Result, StageCall
 from fabro.engine.preamble import compact
 from fabro.handlers.simulate import simulated_response
 from fabro.models.port import Model, ModelError, ModelRef, Prompt
+from fabro.race import race
 from fabro.run.events import PromptCompleted, StagePrompt
 from fabro.run.outcome import FailureCategory, Outcome, failed, succeeded
 from fabro.run.state import Inside
@@ -58,7 +58,8 @@ class PromptHandler:
         )
 
         async def run(stop: anyio.Event) -> Result:
-            return await _unless_stopped(stop, self._ask(ref, prompt, call))
+            result = await race(lambda: self._ask(ref, prompt, call), stop.wait)
+            return result or Result(outcome=failed("cancelled", category=FailureCategory.CANCELED))
 
         return Effect(run=run, events=(asked,))
 
@@ -97,17 +98,3 @@ class PromptHandler:
 
 def _failure(error: ModelError) -> Outcome:
     return failed(error.advice, category=error.category)
-
-
-async def _unless_stopped(stop: anyio.Event, work: Awaitable[Result]) -> Result:
-    result = Result(outcome=failed("cancelled", category=FailureCategory.CANCELED))
-
-    async def watch(scope: anyio.CancelScope) -> None:
-        await stop.wait()
-        scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch, group.cancel_scope)
-        result = await work
-        group.cancel_scope.cancel()
-    return result

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fabro.engine.handler import Park, Plan, Result, StageCall
+from fabro.engine.handler import Park, Result, Settled, StageCall
 from fabro.errors import InvalidInput
 from fabro.run.outcome import succeeded
 from fabro.run.state import Inside
@@ -11,7 +11,7 @@ from fabro.run.state import Inside
 class WaitHandler:
     """Ends `duration` after its stage started, also over a restart. A dry run does not wait."""
 
-    def begin(self, call: StageCall) -> Plan:
+    def begin(self, call: StageCall) -> Settled:
         """Park until the time has passed.
 
         Raises:
@@ -19,11 +19,11 @@ class WaitHandler:
         """
         return self._until(call, call.now)
 
-    def resume(self, call: StageCall, inside: Inside) -> Plan:
+    def resume(self, call: StageCall, inside: Inside) -> Settled:
         """Park for what is left, or end."""
         return self._until(call, inside.started_at)
 
-    def _until(self, call: StageCall, began: datetime) -> Plan:
+    def _until(self, call: StageCall, began: datetime) -> Settled:
         duration = call.node.duration("duration")
         if duration is None:
             raise InvalidInput(f"wait {call.node.id!r} has no duration")

@@ -45,8 +45,16 @@ class Events:
         return EventPage(data=data, has_more=begin > 0)
 
     async def follow(self, run_id: RunId, *, after: int = 0) -> AsyncGenerator[EventEnvelope]:
-        """A run's events after a sequence number, then each new one, up to the one that ends the run."""
+        """A run's events after a sequence number, then each new one, up to the one that ends the run.
+
+        Raises:
+            InvalidInput: `after_invalid`: the log does not go that far.
+        """
         record = await self._store.get(run_id)
+        if after > record.last_seq:
+            raise InvalidInput(
+                f"after is {after}, and run {run_id} has {record.last_seq} events", code="after_invalid"
+            )
         last = record.last_seq if record.summary.status.kind.is_terminal else None
         if last is not None and after >= last:
             return

@@ -4,7 +4,7 @@ from fabro.calls import QuestionView
 from fabro.dispatch.port import Dispatcher
 from fabro.errors import Conflict
 from fabro.ids import RunId
-from fabro.operations.logs import TRIES, busy, fold_state
+from fabro.operations.append import TRIES, busy, fold_state
 from fabro.operations.views import question_view
 from fabro.projections.detail import InterviewView
 from fabro.run.events import InterviewCompleted, RunUnblocked

@@ -2,21 +2,29 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
-import anyio
+from anyio.to_thread import run_sync
 
 from fabro.calls import RunIntent, RunListQuery, RunPage, RunStateView, Until, Waited
 from fabro.clock import Clock
 from fabro.dispatch.port import Dispatcher
-from fabro.engine.decide import unexecutable
 from fabro.errors import Conflict, InvalidInput, NotFound
 from fabro.ids import RunId, VersionId, is_run_id, new_run_id
-from fabro.operations.intent import check_environment, check_inputs, check_title, materialise, spec_of
-from fabro.operations.logs import append_by_record
+from fabro.operations.admission import (
+    check_environment,
+    check_inputs,
+    check_title,
+    materialise,
+    spec_of,
+    unexecutable,
+)
+from fabro.operations.append import append_by_record
 from fabro.operations.select import list_query, resolve
 from fabro.operations.versions import Versions
 from fabro.operations.views import run_view, state_view
 from fabro.projections.run_view import RunView
+from fabro.race import race
 from fabro.run import events as e
 from fabro.run.ledger import cancelled_early
 from fabro.run.status import FailureReason, StatusKind
@@ -51,19 +59,20 @@ class Runs:
     async def create(self, intent: RunIntent) -> RunView:
         """Persist a submitted run (`fabro.calls.RunCalls.create`)."""
         check_environment(intent)
-        check_title(intent.title)
+        title = check_title(intent.title)
         check_inputs(intent.args)
         version = await self._versions.get(intent.workflow_version_id)
         version_id = VersionId(intent.workflow_version_id.strip().lower())
         graph = await self._versions.graph(version_id)
         bound = bind(graph, goal=intent.goal, inputs=intent.args.inputs, variables={})
-        target = await anyio.to_thread.run_sync(materialise, intent.target)
+        target = await run_sync(materialise, intent.target)
         spec = spec_of(
             intent,
             version_id=version_id,
             graph=bound.graph,
             slug=_slug(version.entrypoint, bound.graph.name),
             target=target,
+            title=title,
             client=self._client,
         )
         created = e.RunCreated(spec=spec, parent_id=await self._parent(intent.parent_id))
@@ -82,16 +91,11 @@ class Runs:
             failure = (e.RunFailed(reason=FailureReason.LAUNCH_FAILED, message=problem),) if problem else ()
             return (e.RunStartRequested(), e.RunRunnable(), *failure)
 
-        record = await append_by_record(self._store, run_id, choose)
-        if problem is None:
-            self._dispatcher.wake(run_id)
-        return run_view(record)
+        return run_view(await append_by_record(self._store, run_id, choose, self._dispatcher.wake))
 
     async def cancel(self, run_id: RunId) -> RunView:
         """Ask for a run to end (`fabro.calls.RunCalls.cancel`)."""
-        record = await append_by_record(self._store, run_id, _cancelling)
-        self._dispatcher.wake(run_id)
-        return run_view(record)
+        return run_view(await append_by_record(self._store, run_id, _cancelling, self._dispatcher.wake))
 
     async def get(self, run_id: RunId) -> RunView:
         """A run."""
@@ -125,8 +129,7 @@ class Runs:
                 left = deadline - self._clock.monotonic()
                 if done or left <= 0:
                     return Waited(runs=tuple(run_view(record) for record in records), timed_out=not done)
-                with anyio.move_on_after(left):
-                    await watch.changed()
+                await race(watch.changed, partial(self._clock.sleep, left))
 
     async def _parent(self, parent_id: str | None) -> RunId | None:
         if parent_id is None:

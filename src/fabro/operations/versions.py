@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import anyio.to_thread
 
-from fabro.errors import InvalidInput, NotFound, StorageError
+from fabro.errors import InvalidInput, NotFound
 from fabro.ids import BlobId, VersionId, is_sha256_hex
 from fabro.run.spec import RunSpec
 from fabro.store.blobs import Blobs
@@ -45,7 +45,6 @@ class Versions:
 
         Raises:
             NotFound: `workflow_version_not_found`.
-            StorageError: what is stored under the id is no version.
         """
         wanted = version_id.strip().lower()
         if not is_sha256_hex(wanted):
@@ -71,7 +70,7 @@ class Versions:
         try:
             graph = await anyio.to_thread.run_sync(_valid_graph, version)
         except InvalidInput as error:
-            raise StorageError(
+            raise InvalidInput(
                 f"workflow version {version_id} is stored and can't be used: {error.message}",
                 code="workflow_version_unusable",
             ) from error
@@ -83,7 +82,7 @@ class Versions:
     async def bound_graph(self, spec: RunSpec) -> ValidGraph:
         """The graph that a run follows: goal, prompts and scripts in their final words."""
         graph = await self.graph(spec.version_id)
-        return bind(graph, goal=spec.goal or None, inputs=spec.args.inputs, variables={})
+        return bind(graph, goal=spec.goal, inputs=spec.args.inputs, variables={})
 
     async def _require_dependency(self, path: str, dependency: str) -> None:
         try:

@@ -1,14 +1,15 @@
 """From what is stored to what is shown. Above: runs, questions, events. Below: projections."""
 
+from contextlib import aclosing
+
 from fabro.calls import QuestionView, RunStateView
 from fabro.ids import RunId
 from fabro.projections.detail import InterviewView, RunDetail
 from fabro.projections.run_view import RunView, view
 from fabro.run.events import RunCreated
 from fabro.run.spec import RunArgs
+from fabro.store.feed import read_all
 from fabro.store.port import EventStore, RunRecord
-
-READ_BATCH = 1000
 
 
 def run_view(record: RunRecord) -> RunView:
@@ -41,14 +42,13 @@ async def state_view(store: EventStore, run_id: RunId) -> RunStateView:
     """
     record = await store.get(run_id)
     detail, args = RunDetail(), RunArgs()
-    seen = 0
-    while seen < record.last_seq:
-        batch = await store.read(run_id, after=seen, limit=min(READ_BATCH, record.last_seq - seen))
-        for stored in batch:
+    async with aclosing(read_all(store, run_id)) as log:
+        async for stored in log:
+            if stored.seq > record.last_seq:
+                break
             detail.apply(stored)
             if isinstance(stored.event, RunCreated):
                 args = stored.event.spec.args
-        seen = batch[-1].seq
     return RunStateView(
         run=run_view(record),
         inputs=dict(args.inputs),

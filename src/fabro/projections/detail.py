@@ -3,7 +3,6 @@
 Source: reference/mcp-server.md §6 (RunProjection, StageProjection).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -228,11 +227,3 @@ _STATES = {
     OutcomeStatus.SKIPPED: StageState.SKIPPED,
     OutcomeStatus.FAILED: StageState.FAILED,
 }
-
-
-def fold(events: Iterable[e.StoredEvent]) -> RunDetail:
-    """The detail of a whole log."""
-    detail = RunDetail()
-    for stored in events:
-        detail.apply(stored)
-    return detail

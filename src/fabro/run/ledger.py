@@ -76,6 +76,8 @@ class Ledger:
         before = self.status
         assert before is not None
         check_transition(before, after)
+        if after.kind is StatusKind.SUBMITTED:
+            _require(not self.open_stages, "a run with open stages can't be submitted again")
         if after.kind is StatusKind.SUCCEEDED:
             _require(not self.open_stages, f"stages are still open: {', '.join(sorted(self.open_stages))}")
             _require(not self.cancel_requested, "the run was asked to cancel")

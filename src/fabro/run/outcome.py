@@ -1,4 +1,4 @@
-"""How a stage ended. Above: events, routing, handlers. Below: usage.
+"""How a stage ended. Above: events, routing, handlers. Below: nothing.
 
 Source of the words: reference/engine.md §3.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fabro.json_value import JsonValue
-from fabro.run.usage import Usage
 
 
 class OutcomeStatus(StrEnum):
@@ -53,7 +52,6 @@ class Outcome:
     context_updates: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     notes: str | None = None
     failure: Failure | None = None
-    usage: Usage | None = None
 
     @property
     def is_successful(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from fabro.errors import InvalidInput
 from fabro.ids import QuestionId, StageId
+from fabro.workflow.labels import normal_label
 
 
 class QuestionKind(StrEnum):
@@ -68,7 +69,7 @@ class Selected:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MultiSelected:
-    """Several options, by their keys; none is allowed too."""
+    """One or more options, by their keys."""
 
     option_keys: tuple[str, ...]
     kind: Literal["multi_selected"] = "multi_selected"
@@ -82,6 +83,8 @@ class Text:
     kind: Literal["text"] = "text"
 
 
+_YES_OR_NO = (QuestionKind.YES_NO, QuestionKind.CONFIRMATION)
+_ONE_OPTION = (QuestionKind.MULTIPLE_CHOICE, QuestionKind.FREEFORM)
 Answer: TypeAlias = Yes | No | Selected | MultiSelected | Text
 
 
@@ -98,13 +101,13 @@ def check_answer(question: Question, answer: Answer) -> Answer:
         answer = _from_text(question, answer)
     match answer:
         case Yes() | No():
-            fits = question.kind in (QuestionKind.YES_NO, QuestionKind.CONFIRMATION)
+            fits = question.kind in _YES_OR_NO and option_for(question, answer) is not None
         case Selected(option_key=key):
-            fits = question.kind is QuestionKind.MULTIPLE_CHOICE and key in _keys(question)
+            fits = question.kind in _ONE_OPTION and key in _keys(question)
         case MultiSelected(option_keys=keys):
-            fits = question.kind is QuestionKind.MULTI_SELECT and set(keys) <= _keys(question)
+            fits = question.kind is QuestionKind.MULTI_SELECT and bool(keys) and set(keys) <= _keys(question)
         case Text(text=text):
-            fits = bool(text.strip()) and (question.allow_freeform or question.kind is QuestionKind.FREEFORM)
+            fits = bool(text.strip()) and question.allow_freeform
     if not fits:
         raise InvalidInput(
             f"answer {_shown(answer)} does not fit question {question.id}",
@@ -114,18 +117,27 @@ def check_answer(question: Question, answer: Answer) -> Answer:
     return answer
 
 
+def option_for(question: Question, answer: Yes | No) -> Option | None:
+    """The option that says yes, or no: by its key, or by its label without the key."""
+    words = ("y", "yes") if isinstance(answer, Yes) else ("n", "no")
+    for option in question.options:
+        if option.key.casefold() in words or normal_label(option.label) in words:
+            return option
+    return None
+
+
 def accepted(question: Question) -> str:
     """One sentence that says which answers the question takes."""
     keys = ", ".join(f"{option.key} ({option.label})" for option in question.options)
     match question.kind:
         case QuestionKind.YES_NO | QuestionKind.CONFIRMATION:
-            text = "Answer yes or no"
-        case QuestionKind.MULTIPLE_CHOICE:
+            text = "Answer yes or no" if option_for(question, No()) else "Answer yes"
+        case QuestionKind.FREEFORM if not question.options:
+            return "Answer with any text that is not blank."
+        case QuestionKind.MULTIPLE_CHOICE | QuestionKind.FREEFORM:
             text = f"Answer with one of: {keys}"
         case QuestionKind.MULTI_SELECT:
             text = f"Answer with any of: {keys}"
-        case QuestionKind.FREEFORM:
-            return "Answer with any text that is not blank."
     return f"{text}, or with any text that is not blank." if question.allow_freeform else f"{text}."
 
 
@@ -135,13 +147,15 @@ def _keys(question: Question) -> set[str]:
 
 def _from_text(question: Question, answer: Text) -> Answer:
     said = answer.text.strip().casefold()
-    if question.kind in (QuestionKind.YES_NO, QuestionKind.CONFIRMATION) and said in ("yes", "y", "no", "n"):
-        return Yes() if said.startswith("y") else No()
+    if question.kind in _YES_OR_NO and said in ("yes", "y", "no", "n"):
+        meant = Yes() if said.startswith("y") else No()
+        if option_for(question, meant) is not None:
+            return meant
     for option in question.options:
-        if said in (option.key.casefold(), option.label.strip().casefold()):
+        if said in (option.key.casefold(), option.label.strip().casefold(), normal_label(option.label)):
             if question.kind is QuestionKind.MULTI_SELECT:
                 return MultiSelected(option_keys=(option.key,))
-            if question.kind is QuestionKind.MULTIPLE_CHOICE:
+            if question.kind in _ONE_OPTION:
                 return Selected(option_key=option.key)
     return answer
 

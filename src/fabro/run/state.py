@@ -60,7 +60,6 @@ class Inside:
 class Leaving:
     """A stage has ended and the way on is not chosen."""
 
-    stage_id: StageId
     node_id: NodeId
 
 
@@ -73,11 +72,9 @@ Position: TypeAlias = NotBegun | Arriving | Inside | Leaving
 class StageEnd:
     """How a node's latest stage ended. `output` is a command's output as its event shows it."""
 
-    stage_id: StageId
     handler_type: str
     outcome: Outcome
     output: str | None = None
-    model: str | None = None
 
 
 @dataclass(slots=True)
@@ -101,7 +98,6 @@ class RunState:
     ordinals: dict[NodeId, int] = field(default_factory=dict[NodeId, int])
     ends: dict[NodeId, StageEnd] = field(default_factory=dict[NodeId, StageEnd])
     _output: str | None = None
-    _model: str | None = None
 
     def apply(self, stored: e.StoredEvent) -> None:
         """Take the next event of the log."""
@@ -140,7 +136,7 @@ class RunState:
         node, ordinal = split_stage_id(event.stage_id)
         self.ordinals[node] = ordinal
         self.visits[node] = event.graph_visit
-        self._output = self._model = None
+        self._output = None
         self.position = Inside(
             stage_id=event.stage_id,
             node_id=node,
@@ -159,16 +155,13 @@ class RunState:
         self.context.update(outcome.context_updates)
         if inside.handler_type != TRANSPARENT:
             self.outcome = outcome
-            self.context["last_stage"] = inside.node_id
         self.ends.pop(inside.node_id, None)
         self.ends[inside.node_id] = StageEnd(
-            stage_id=inside.stage_id,
             handler_type=inside.handler_type,
             outcome=outcome,
             output=self._output,
-            model=self._model,
         )
-        self.position = Leaving(stage_id=inside.stage_id, node_id=inside.node_id)
+        self.position = Leaving(node_id=inside.node_id)
 
     def _keep_output(self, event: e.CommandCompleted) -> None:
         self._output = event.output
@@ -179,7 +172,7 @@ class RunState:
 
     def _keep_response(self, event: e.PromptCompleted) -> None:
         node, _ = split_stage_id(event.stage_id)
-        self._model = f"{event.provider}:{event.model}"
+        self.context["last_stage"] = node
         self.context["last_response"] = event.response[:RESPONSE_PREVIEW]
         self.context[f"response.{node}"] = event.response
 

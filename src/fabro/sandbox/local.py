@@ -16,6 +16,7 @@ from anyio.to_thread import run_sync
 
 from fabro.errors import InvalidInput
 from fabro.ids import RunId, is_run_id
+from fabro.race import race
 from fabro.run.stage_events import Termination
 from fabro.run.target import FolderTarget, NoTarget, Target
 from fabro.sandbox.child import Child, explain
@@ -85,7 +86,7 @@ class LocalSandbox:
         try:
             self._keeper.begin(child.group)
             with anyio.move_on_after(seconds):
-                await (child.exited.wait() if stop is None else _either(child.exited, stop))
+                await (child.exited.wait() if stop is None else race(child.exited.wait, stop.wait))
             by_itself = child.exited.is_set()
         finally:
             with anyio.CancelScope(shield=True):
@@ -174,17 +175,6 @@ def _existing_folder(text: str) -> Path:
 
 def _termination(child: Child) -> Termination:
     return "exited" if child.signal_number is None else "signaled"
-
-
-async def _either(first: anyio.Event, second: anyio.Event) -> None:
-    async def end_with_second(scope: anyio.CancelScope) -> None:
-        await second.wait()
-        scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(end_with_second, group.cancel_scope)
-        await first.wait()
-        group.cancel_scope.cancel()
 
 
 async def _wait_briefly(event: anyio.Event) -> bool:

@@ -12,7 +12,7 @@ from fabro.ids import RunId
 
 
 class Watch:
-    """Somebody's interest in the commits of some runs, or of all runs."""
+    """Somebody's interest in the commits of some runs."""
 
     def __init__(self) -> None:
         self._news = anyio.Event()
@@ -32,11 +32,10 @@ class Commits:
 
     def __init__(self) -> None:
         self._of_run: dict[RunId, set[Watch]] = {}
-        self._of_all: set[Watch] = set()
 
     def notify(self, run_id: RunId) -> None:
         """Say that the run's log has grown and is durable. Called on the event loop."""
-        for watch in (*self._of_run.get(run_id, ()), *self._of_all):
+        for watch in self._of_run.get(run_id, ()):
             watch.notify()
 
     @contextmanager
@@ -53,13 +52,3 @@ class Commits:
                 watches.discard(watch)
                 if not watches:
                     del self._of_run[run_id]
-
-    @contextmanager
-    def watch_all(self) -> Generator[Watch]:
-        """A watch on every run for the length of a `with` block."""
-        watch = Watch()
-        self._of_all.add(watch)
-        try:
-            yield watch
-        finally:
-            self._of_all.discard(watch)

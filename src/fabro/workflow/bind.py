@@ -43,7 +43,7 @@ def bind(
         goal = _final(graph, graph, "goal", values) if "goal" in graph.attributes else ""
     values = Values(goal=goal, inputs=inputs, variables=variables)
     nodes: Mapping[NodeId, Node] = {node.id: _bound(graph, node, values) for node in graph.nodes.values()}
-    attributes: Mapping[str, AttributeValue] = {**graph.attributes, "goal": goal} if goal else graph.attributes
+    attributes: Mapping[str, AttributeValue] = {**graph.attributes, "goal": goal}
     return replace(valid, graph=replace(graph, attributes=attributes, nodes=nodes))
 
 

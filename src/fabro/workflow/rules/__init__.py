@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from fabro.workflow.diagnostics import Diagnostic
 from fabro.workflow.graph import Graph
-from fabro.workflow.rules import edges, flow, nodes, values
+from fabro.workflow.rules import edges, flow, gates, later, nodes, values
 
 Rule: TypeAlias = Callable[[Graph], Iterator[Diagnostic]]
 
@@ -26,6 +26,8 @@ RULES: tuple[Rule, ...] = (
     edges.human_requires_edges,
     edges.freeform_edge_count,
     edges.duplicate_accelerator,
+    gates.default_choice_leads_on,
+    gates.yes_leads_on,
     nodes.type_known,
     nodes.import_unsupported,
     nodes.command_requires_script,
@@ -42,4 +44,5 @@ RULES: tuple[Rule, ...] = (
     values.choice_valid,
     values.graph_choices,
     values.detemplated_attribute,
+    later.not_effective_yet,
 )

@@ -12,7 +12,8 @@ from fabro.errors import InvalidInput, NotFound
 from fabro.ids import VersionId
 from fabro.run.spec import RunArgs, RunSpec, Scalar, WorkflowName
 from fabro.run.target import FolderTarget, NoTarget, Target
-from fabro.workflow.graph import Graph
+from fabro.workflow.attributes import NodeType
+from fabro.workflow.graph import Graph, ValidGraph
 
 TITLE_LENGTH = 100
 INTEGER_BOUND = 1 << 63
@@ -80,17 +81,33 @@ def materialise(target: Target) -> Target:
             return FolderTarget(path=_folder(given))
 
 
+def unexecutable(valid: ValidGraph, executable: frozenset[NodeType]) -> str | None:
+    """One sentence that names the nodes which nothing here can execute, None when there are none."""
+    nodes = [node for node in valid.graph.nodes.values() if node.type not in executable | {NodeType.EXIT}]
+    if not nodes:
+        return None
+    named = ", ".join(f"{node.id!r} ({node.type.value})" for node in sorted(nodes, key=lambda node: node.id))
+    return f"this version can't execute {named}; a dry run simulates agents"
+
+
 def spec_of(
-    intent: RunIntent, *, version_id: VersionId, graph: Graph, slug: str, target: Target, client: str | None
+    intent: RunIntent,
+    *,
+    version_id: VersionId,
+    graph: Graph,
+    slug: str,
+    target: Target,
+    title: str | None,
+    client: str | None,
 ) -> RunSpec:
-    """What the run is; `graph` is bound."""
+    """What the run is; `graph` is bound, and `title`, where there is one, is checked."""
     return RunSpec(
         version_id=version_id,
         workflow=WorkflowName(
             graph=graph.name, slug=slug, node_count=len(graph.nodes), edge_count=len(graph.edges)
         ),
         target=target,
-        title=check_title(intent.title) or _inferred_title(graph.goal, slug),
+        title=title or _inferred_title(graph.goal, slug),
         goal=graph.goal,
         args=intent.args,
         client=client,

@@ -1,16 +1,17 @@
 """Writing into a run's log from outside its runner. Above: runs, questions. Below: the store."""
 
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 
 from fabro.errors import Conflict
 from fabro.ids import RunId
 from fabro.run.events import Event
 from fabro.run.state import RunState
+from fabro.store.feed import read_all
 from fabro.store.port import EventStore, RunRecord, SeqConflict
 
-TRIES = 20
-"""How often a write is decided again because somebody else wrote first."""
-READ_BATCH = 1000
+TRIES = 200
+"""How often a write is decided again because somebody else, a run that loops fast for instance, wrote first."""
 
 
 async def fold_state(store: EventStore, run_id: RunId) -> RunState:
@@ -20,18 +21,17 @@ async def fold_state(store: EventStore, run_id: RunId) -> RunState:
         NotFound: `run_not_found`.
     """
     state = RunState(run_id=run_id)
-    while True:
-        batch = await store.read(run_id, after=state.seq, limit=READ_BATCH)
-        for stored in batch:
+    async with aclosing(read_all(store, run_id)) as log:
+        async for stored in log:
             state.apply(stored)
-        if len(batch) < READ_BATCH:
-            return state
+    return state
 
 
 async def append_by_record(
-    store: EventStore, run_id: RunId, choose: Callable[[RunRecord], Sequence[Event]]
+    store: EventStore, run_id: RunId, choose: Callable[[RunRecord], Sequence[Event]], wake: Callable[[RunId], None]
 ) -> RunRecord:
-    """Append what `choose` makes of the run's record, nothing if that is empty; the record afterwards.
+    """Append what `choose` makes of the run's record, nothing if that is empty; the record afterwards. `wake` is
+    called as soon as the events are durable, whatever becomes of the caller then.
 
     Raises:
         NotFound: `run_not_found`.
@@ -46,6 +46,7 @@ async def append_by_record(
             await store.append(run_id, events, expected_seq=record.last_seq)
         except SeqConflict:
             continue
+        wake(run_id)
         return await store.get(run_id)
     raise busy(run_id)
 
