@@ -140,7 +140,8 @@ rm -f "$making"
 locks=(requirements/bootstrap.txt requirements/run.txt requirements/local.txt)
 [ ! -e "$with_tests" ] || locks=(requirements/bootstrap.txt requirements/dev.txt requirements/local.txt)
 say "installing the locked packages: ${locks[*]}"
-uv_pip sync --offline --require-hashes "${locks[@]}" 2>/dev/null || uv_pip sync --require-hashes "${locks[@]}" ||
+uv_pip sync --offline --compile-bytecode --require-hashes "${locks[@]}" 2>/dev/null ||
+  uv_pip sync --compile-bytecode --require-hashes "${locks[@]}" ||
   fail "uv could not install the locked packages; is there a network?"
 say "installing this project in place"
 uv_pip install --offline --no-deps --no-build-isolation --editable . || fail "this project could not be installed"

@@ -15,6 +15,7 @@ from fabro.cli.lazy import Loaded, load
 from fabro.cli.main import COMMANDS, execute
 from fabro.cli.options import Settings
 from fabro.errors import Conflict, FabroError, NotFound, Unauthorized
+from fabro.store.folder import open_folder
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 OTHERS = ("server", "mcp")
@@ -135,20 +136,23 @@ def test_errors_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-@pytest.mark.parametrize("writable", [True, False])
+@pytest.mark.parametrize("claimed", [True, False])
 def test_an_internal_error_is_one_line_and_its_traceback_is_kept(
-    *, writable: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    *, claimed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def act() -> None:
         raise ZeroDivisionError("oh")
 
-    storage = tmp_path / "storage" if writable else Path("/proc/none")
+    storage = tmp_path / "storage"
+    if claimed:
+        open_folder(storage).close()
     assert guarded(act, Settings(storage_dir=str(storage))) == 1
     err = capsys.readouterr().err
     told = re.fullmatch(r"error: internal error: ZeroDivisionError: oh \(the traceback is in (.*)\)\n", err)
     assert told is not None
     kept = Path(told[1])
-    assert kept.is_relative_to(storage) is writable
+    assert kept.is_relative_to(storage) is claimed
+    assert storage.exists() is claimed
     assert "Traceback" in kept.read_text(encoding="utf-8")
 
 

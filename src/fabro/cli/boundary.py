@@ -164,11 +164,12 @@ def _help_hint(error: TyperException) -> str:
 
 
 def _keep(error: BaseException, settings: Settings) -> str:
-    """Write the traceback to a file of the storage folder, or where that can't be, of the temporary one."""
+    """Write the traceback to a file of the storage folder, or of the temporary one where there is no storage yet:
+    a folder that a server has not claimed must stay as it is.
+    """
     text = f"{to_text(SystemClock().now())}\n{''.join(traceback.format_exception(error))}"
     try:
         folder = find_paths(settings.environment, storage_dir=settings.storage_dir).log_file.parent
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = folder / "cli-error.log"
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, FabroError):

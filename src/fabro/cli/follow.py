@@ -68,7 +68,9 @@ class Follower:
                 return
 
     def _ask_next(self, group: TaskGroup) -> None:
-        """Put the first question that nobody was asked yet."""
+        """Put the first question that nobody was asked yet; one that is answered automatically blocks nothing."""
+        if not self._progress.is_blocked:
+            return
         waiting = (question for question in self._progress.questions if question not in self._done)
         question = next(waiting, None)
         if question is None or self._asking is not None:

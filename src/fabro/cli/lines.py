@@ -131,6 +131,7 @@ def _success(event: EventEnvelope, stage: OpenStage | None) -> list[str]:
     label, notes = text_of(event, "preferred_label"), text_of(event, "notes")
     return [
         f"exit {stage.exit_code}" if stage is not None and stage.exit_code is not None else "",
+        visible_line(stage.model) if stage is not None else "",
         f"-> {_said(label)}" if label else "",
         _said(notes),
     ]

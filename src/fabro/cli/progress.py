@@ -15,12 +15,15 @@ Ended: TypeAlias = Literal["succeeded", "failed", "cancelled"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenStage:
-    """A stage that has begun and not ended. `exit_code` is there once its command has ended by itself."""
+    """A stage that has begun and not ended. `exit_code` is there once its command has ended by itself, `model` once
+    one was asked.
+    """
 
     stage: StageId
     handler: str
     began: datetime
     exit_code: int | None = None
+    model: str = ""
     is_waiting: bool = False
 
 
@@ -67,6 +70,9 @@ class Progress:
                 )
             case "stage.completed" | "stage.failed":
                 self.stages.pop(stage, None)
+            case "stage.prompt" if stage in self.stages:
+                model = f"{text_of(event, 'provider')}:{text_of(event, 'model')}"
+                self.stages[stage] = replace(self.stages[stage], model=model)
             case "command.completed" if stage in self.stages:
                 code = event.properties.get("exit_code")
                 self.stages[stage] = replace(self.stages[stage], exit_code=code if isinstance(code, int) else None)

@@ -10,6 +10,7 @@ from typing import IO, cast
 
 from fabro.config.paths import Paths, find_paths
 from fabro.errors import Conflict, FabroError, InvalidInput, StorageError, Unavailable
+from fabro.sandbox.keeper_main import OWNER_VARIABLE
 
 TAIL_BYTES = 2000
 """How much of a log is shown."""
@@ -18,12 +19,15 @@ TAIL_BYTES = 2000
 def spawn(
     paths: Paths, environment: Mapping[str, str], arguments: Sequence[str], said: IO[bytes]
 ) -> "subprocess.Popen[bytes]":
-    """Start a server in a session of its own. What it prints before its log is open goes to `said`."""
+    """Start a server in a session of its own. What it prints before its log is open goes to `said`.
+
+    A command of a run may be what starts it: it must not end with that run, so the mark of the run's owner goes.
+    """
     where = [] if _is_usual(paths, environment) else ["--storage-dir", str(paths.storage)]
     command = [sys.executable, "-P", "-m", "fabro", "--json", *where, "server", "start", "--background-child"]
     process = subprocess.Popen(
         [*command, *arguments],
-        env=dict(environment),
+        env={name: value for name, value in environment.items() if name != OWNER_VARIABLE},
         stdin=subprocess.DEVNULL,
         stdout=said,
         stderr=said,
