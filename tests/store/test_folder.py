@@ -16,6 +16,8 @@ import pytest
 from fabro.errors import Conflict, StorageError
 from fabro.store.folder import FORMAT, MARKER, PRODUCT, open_folder, read_holder
 
+NOBODY = 65534
+
 HOLD = """
 import sys
 from pathlib import Path
@@ -207,11 +209,23 @@ def test_no_folder_and_no_parent(tmp_path: Path) -> None:
         open_folder(tmp_path / "file" / "storage")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written(path: Path) -> None:
-    path.mkdir(mode=0o500)
-    with pytest.raises(StorageError, match="Permission denied"):
-        open_folder(path)
+@contextmanager
+def as_somebody_ordinary() -> Generator[None]:
+    """Root may write everywhere; inside the block this process is not root."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    with as_somebody_ordinary(), pytest.raises(StorageError, match="Permission denied"):
+        open_folder(closed / "storage")
 
 
 def test_a_refusal_lets_the_lock_go(path: Path) -> None:
