@@ -46,6 +46,10 @@ _CLASSES: Mapping[int, type[FabroError]] = {
 _T = TypeVar("_T")
 
 
+DROPPED = (httpx.NetworkError, httpx.RemoteProtocolError)
+"""What a client sees of a server that is not there, or that ends while it is asked; who only reads asks again."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
     """A successful answer."""
@@ -133,11 +137,10 @@ class Http:
     async def _send(self, request: httpx.Request, *, revive: bool) -> httpx.Response:
         try:
             return await self._http.send(request)
-        except httpx.ConnectError as error:
-            if not revive or self._revive is None:
-                raise self._unreachable(error) from error
         except httpx.TransportError as error:
-            raise self._unreachable(error) from error
+            again = isinstance(error, DROPPED if request.method == "GET" else httpx.ConnectError)
+            if not again or not revive or self._revive is None:
+                raise self._unreachable(error) from error
         await self._revive()
         return await self._send(request, revive=False)
 

@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Mapping
 
 import anyio
-import httpx
 
 from fabro import installed_version
-from fabro.client.http import open_http
+from fabro.client.http import DROPPED, open_http
 from fabro.client.shapes import Health
 from fabro.client.spawn import explain_failure, spawn
 from fabro.client.target import UNIX_URL, ServerTarget
@@ -42,7 +41,7 @@ async def health(paths: Paths) -> Health | None:
         try:
             answer = await http.ask("GET", "/health", seconds=HEALTH_SECONDS, revive=False)
         except Unavailable as error:
-            if isinstance(error.__cause__, httpx.ConnectError):
+            if isinstance(error.__cause__, DROPPED):
                 return None
             raise
         return answer.read(Health)

@@ -6,8 +6,7 @@ Source: reference/engine.md §4 (normalising) and §7 (keys); duplicates get dis
 import re
 from collections.abc import Sequence
 
-from fabro.workflow.accelerator import accelerator
-
+_KEYED = re.compile(r"\s*(?:\[([^\]]+)\]|([A-Za-z0-9]{1,3})\)|([A-Za-z0-9]{1,3}) - )")
 _KEYS = (re.compile(r"\[[^\]]*\]\s*"), re.compile(r".\)"), re.compile(r". - "))
 
 
@@ -19,6 +18,17 @@ def normal_label(label: str) -> str:
         if match:
             return text[match.end() :].strip()
     return text
+
+
+def accelerator(label: str) -> str:
+    """The key in a label: `[Y] Yes`, `Y) Yes` and `Y - Yes` give `Y`, any other label its first character.
+
+    Source: reference/engine.md §7. An empty label gives "".
+    """
+    keyed = _KEYED.match(label)
+    if keyed:
+        return next(group for group in keyed.groups() if group)
+    return label.strip()[:1]
 
 
 def distinct_keys(labels: Sequence[str]) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from fabro.dot.span import Span
-from fabro.workflow.accelerator import accelerator
 from fabro.workflow.attributes import OUTCOME_ALIASES, OUTCOME_WORDS, NodeType
 from fabro.workflow.condition import OUTCOME_KEYS, Operator
 from fabro.workflow.condition_parser import ConditionError, parse_condition
 from fabro.workflow.diagnostics import Diagnostic
 from fabro.workflow.graph import Edge, Graph
+from fabro.workflow.labels import accelerator
 from fabro.workflow.rules.flow import of_type
 from fabro.workflow.rules.report import HINT, WARNING, at_edge, at_node
 from fabro.workflow.suggest import closest
