@@ -23,7 +23,7 @@ from fabro.handlers.human import HumanHandler
 from fabro.handlers.marker import MarkerHandler
 from fabro.handlers.prompt import Models, PromptHandler
 from fabro.handlers.wait import WaitHandler
-from fabro.ids import new_run_id
+from fabro.ids import new_run_id, sha256_hex
 from fabro.operations.calls import Operations
 from fabro.operations.events import Events
 from fabro.operations.questions import Questions
@@ -142,7 +142,9 @@ async def open_system(
         blobs = await run_sync(FileBlobs, folder.blobs)
         store = await run_sync(partial(open_sqlite, folder.db / "fabro.db", clock, blobs=blobs))
         stack.push_async_callback(store.close)
-        keeper = Keeper(new_run_id(clock.now()))
+        kin = sha256_hex(bytes(folder.path))[:16]
+        keeper = Keeper(f"{kin}-{new_run_id(clock.now())}")
+        await keeper.sweep(prefix=f"{kin}-")  # of whom an earlier server of this storage left
         stack.push_async_callback(keeper.aclose)
         models = ModelAccess(environment, clock)
         stack.push_async_callback(models.aclose)

@@ -1,6 +1,8 @@
 """`fabro server`: what its commands do, say and return."""
 
 import json
+import os
+import signal
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -80,15 +82,42 @@ def test_start_status_stop(fabro: Fabro, paths: Paths) -> None:
     assert (nothing.code, "No server runs" in nothing.out) == (0, True)
 
 
-def test_restart_keeps_the_addresses(fabro: Fabro) -> None:
-    started = fabro("--json", "server", "start", "--background", "--listen", "127.0.0.1:0")
+def test_restart_keeps_the_options(fabro: Fabro) -> None:
+    options = ("--listen", "127.0.0.1:0", "--idle-minutes", "7.1")
+    started = fabro("--json", "server", "start", "--background", *options)
     first = json.loads(started.out)["server"]
     assert fabro("server", "restart").code == 0
     second = json.loads(fabro("--json", "server", "status").out)["server"]
     assert second["pid"] != first["pid"]
     assert second["listening"] == first["listening"]
+    assert (first["idle_minutes"], second["idle_minutes"]) == (pytest.approx(7.1), pytest.approx(7.1))
     by_url = fabro("ps", "--all", FABRO_SERVER=second["listening"][1])
     assert by_url.code == 0, by_url.err
+
+
+def test_restart_of_a_server_that_does_not_answer(fabro: Fabro) -> None:
+    assert fabro("server", "start", "--background").code == 0
+    pid = pid_of(fabro)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        failed = fabro("server", "restart", "--timeout", "0.2")
+        assert (failed.code, f"kill -9 {pid}" in failed.err) == (1, True), failed.err
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert fabro("server", "restart").code == 0
+    assert pid_of(fabro) != pid
+
+
+def test_a_start_with_options_that_the_running_server_has_not(fabro: Fabro) -> None:
+    options = ("--listen", "127.0.0.1:0", "--idle-minutes", "7.1")
+    started = fabro("--json", "server", "start", "--background", *options)
+    address = json.loads(started.out)["server"]["listening"][1].removeprefix("http://")
+    same = [(), ("--listen", address), ("--listen", "localhost:0"), ("--idle-minutes", "7.1"), options]
+    for given in same:
+        assert fabro("server", "start", "--background", *given).code == 0, given
+    for given in (("--listen", "127.0.0.1:1"), ("--listen", "[::1]:0"), ("--idle-minutes", "0")):
+        ended = fabro("server", "start", "--background", *given)
+        assert (ended.code, given[1] in ended.err, "server stop" in ended.err) == (1, True, True), ended.err
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabro.cli.visible import age, duration, last_line, shorten, visible, visible_line
+from fabro.cli.visible import age, duration, shorten, visible, visible_line
 
 
 @given(st.text(st.characters(codec=None)))
@@ -25,20 +25,6 @@ def test_escapes_are_shown_and_plain_text_stays() -> None:
     assert visible("\x1b[31mred\x07") == "\\x1b[31mred\\x07"
     assert visible("a\r\nb\tc é 漢 🙂") == "a\nb\tc é 漢 🙂"
     assert visible("\u202eevil") == "\\u202eevil"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ""),
-        ("one\n", "one"),
-        ("one\ntwo\n\n", "two"),
-        ("10%\r50%\r100%\n", "100%"),
-        ("\x1b[0mdone", "\\x1b[0mdone"),
-    ],
-)
-def test_the_last_line(text: str, expected: str) -> None:
-    assert last_line(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,12 @@ class World:
         self.clock = FakeClock()
         self.store = TroubledStore(self.clock)
         self.sandbox = MeddledSandbox(script)
+        self.provider = ScriptedProvider(self.sandbox)
         self.parts = Parts(
             store=self.store,
             blobs=FullBlobs(),
             clock=self.clock,
-            sandboxes=ScriptedProvider(self.sandbox),
+            sandboxes=self.provider,
             models=OneModel(ScriptedModel(["ok"])),
         )
 
@@ -189,6 +190,29 @@ async def test_a_run_whose_version_is_gone_ends_and_says_so() -> None:
     assert str(ended.lifecycle.status) == "failed(launch_failed)"
     assert ended.lifecycle.error is not None
     assert "not found" in ended.lifecycle.error.message
+
+
+async def test_cancelling_needs_no_graph() -> None:
+    world = World()
+    async with world.system() as system:
+        run = await world.until(system, await begin(system, GATE), StatusKind.BLOCKED)
+    world.parts = replace(world.parts, blobs=MemoryBlobs())
+    async with world.system() as system:
+        await system.operations("t").runs.cancel(run.id)
+        ended = await world.until(system, run, StatusKind.FAILED)
+    assert str(ended.lifecycle.status) == "failed(cancelled)"
+
+
+async def test_what_a_run_left_running_is_ended_with_it() -> None:
+    world = World([exited()])
+    async with world.system() as system:
+        await world.until(system, await begin(system, LINE), StatusKind.SUCCEEDED)
+        with anyio.fail_after(10):
+            while system.dispatcher.active:
+                await checkpoint()
+        gated = await world.until(system, await begin(system, GATE), StatusKind.BLOCKED)
+        assert gated.id not in world.provider.released
+    assert len(world.provider.released) == 1
 
 
 async def test_a_fault_with_one_run_leaves_the_others_alone() -> None:

@@ -203,6 +203,8 @@ async def test_a_wait_holds_nothing_and_ends_in_time() -> None:
         assert (await system.operations("t").runs.get(run.id)).lifecycle.status.kind is StatusKind.RUNNING
         await clock.advance(1)
         assert str((await end(system, run)).lifecycle.status) == "succeeded(completed)"
+        state = await system.operations("t").runs.state(run.id)
+    assert state.stages[-1].duration_ms == 90_000
 
 
 async def test_cancelling_ends_a_command_and_then_the_run() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -14,13 +15,14 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from fabro.calls import Calls
+from fabro.mcp_server import stdio
 from fabro.mcp_server.backend import OpenBackend, OpenCalls
 from fabro.mcp_server.descriptors import Wire
 from fabro.mcp_server.lines import LineSplitter
 from fabro.mcp_server.pipes import read_some
 from fabro.mcp_server.server import Serving, create_server, serve_lazily
-from fabro.mcp_server.stdio import serve_stdio
 from fabro.mcp_server.tools.tool import Pace
+from fabro.operations.calls import Operations
 from fabro.workflow.package import package_supplied
 from fabro.workflow.version import Version
 
@@ -221,14 +223,14 @@ class Peer:
 
 
 @asynccontextmanager
-async def peer_of(served: Serving) -> AsyncGenerator[Peer]:
+async def peer_of(served: Serving, *, patience: float = stdio.SECONDS_TO_ANSWER) -> AsyncGenerator[Peer]:
     """A server of the tools on pipes in this process; it must end by itself when its input does."""
     to_server, from_server = os.pipe(), os.pipe()
     wire = Wire(read=to_server[0], write=from_server[1])
     peer = Peer(read=from_server[0], write=to_server[1])
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(serve_stdio, create_server(served), wire)
+            tasks.start_soon(stdio.serve_stdio, create_server(served), wire, served.ending, patience)
             yield peer
             if peer.write >= 0:
                 peer.end()
@@ -240,3 +242,25 @@ async def peer_of(served: Serving) -> AsyncGenerator[Peer]:
 def lazily(open_calls: OpenCalls) -> Serving:
     """The tools, connecting at the first call."""
     return serve_lazily(open_calls, packager=package)
+
+
+async def a_waiting_run(operations: Operations) -> str:
+    """The id of a run that waits for an answer."""
+    async with client_of(serving(operations)) as client:
+        run_id = await create(client, await register(client, ASKING))
+        await client.call_tool("fabro_run_gather", {"run_ids": [run_id], "until": "blocked"})
+    return run_id
+
+
+def gather(request_id: object, run_id: str) -> Object:
+    """A request that waits for a run and takes progress."""
+    return call(request_id, "fabro_run_gather", {"run_ids": [run_id]}, token="t")
+
+
+def run_command(
+    environment: Mapping[str, str], given: bytes, *, arguments: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    """Serve one client whose whole input is known beforehand."""
+    return subprocess.run(
+        [*COMMAND, *arguments], input=given, env=environment, capture_output=True, timeout=60, check=False
+    )

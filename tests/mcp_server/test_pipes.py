@@ -54,6 +54,30 @@ async def test_a_reader_that_takes_nothing_holds_up_senders_and_nobody_else(pipe
         tasks.cancel_scope.cancel()
 
 
+async def test_every_sender_goes_on_when_the_reader_does(pipe: tuple[int, int]) -> None:
+    output = Output(pipe[1])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.run)
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as senders:
+                for _ in range(3):
+                    senders.start_soon(output.send, BIG)
+                senders.start_soon(output.drain)
+                await read_all(pipe[0], 3 * len(BIG))
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_reader_that_takes_nothing_for_a_time_is_noticed(pipe: tuple[int, int]) -> None:
+    output = Output(pipe[1])
+    with anyio.move_on_after(0.05) as scope:
+        await output.stall(0.01)
+    assert scope.cancelled_caught, "nothing is there to take"
+    with anyio.move_on_after(0.05):
+        await output.send(BIG)
+    with anyio.fail_after(10):
+        await output.stall(0.01)
+
+
 async def test_a_reader_that_is_gone_is_told(pipe: tuple[int, int]) -> None:
     output = Output(pipe[1])
     os.close(pipe[0])

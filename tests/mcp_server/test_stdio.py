@@ -16,22 +16,20 @@ import pytest
 from fabro.mcp_server import stdio
 from fabro.operations.calls import Operations
 from tests.mcp_server.conversation import (
-    ASKING,
     COMMAND,
     HELLO,
     HELLO_DONE,
-    Object,
+    a_waiting_run,
     by_id,
     call,
-    client_of,
-    create,
     error_of,
+    gather,
     line,
     lines,
     parsed,
     peer_of,
-    register,
     request,
+    run_command,
     serving,
 )
 
@@ -149,51 +147,6 @@ async def test_texts_of_all_kinds_come_back_as_they_were_sent(operations: Operat
         await peer.send(call(3, "fabro_run_get", {"run_id": created["run_id"]}))
         found = cast("Any", await peer.answer_to(3))["result"]["structuredContent"]
         assert found["summary"]["goal"] == goal
-
-
-async def test_what_was_asked_before_the_end_of_input_is_answered(operations: Operations) -> None:
-    run_id = await a_waiting_run(operations)
-    async with peer_of(serving(operations)) as peer:
-        await peer.send(HELLO, HELLO_DONE, *(call(n, "fabro_run_get", {"run_id": run_id}) for n in range(20)))
-        await peer.send_bytes(line(PING).strip())
-        peer.end()
-        answers = [await peer.receive() for _ in range(22)]
-    assert set(by_id(answers)) == {"hello", "ping", *range(20)}
-
-
-@pytest.mark.slow
-async def test_a_long_wait_is_given_up_at_the_end_of_input_and_the_run_goes_on(operations: Operations) -> None:
-    run_id = await a_waiting_run(operations)
-    begun = time.monotonic()
-    async with peer_of(serving(operations)) as peer:
-        await peer.send(HELLO, HELLO_DONE, gather(1, run_id))
-        peer.end()
-        assert (await peer.receive())["id"] == "hello"
-        code, _ = error_of(await peer.receive())
-        assert code == -32000
-    assert time.monotonic() - begun < 5
-    run = await operations.runs.get(await operations.runs.resolve(run_id))
-    assert run.lifecycle.status.kind == "blocked"
-
-
-async def a_waiting_run(operations: Operations) -> str:
-    async with client_of(serving(operations)) as client:
-        run_id = await create(client, await register(client, ASKING))
-        await client.call_tool("fabro_run_gather", {"run_ids": [run_id], "until": "blocked"})
-    return run_id
-
-
-def gather(request_id: object, run_id: str) -> Object:
-    return call(request_id, "fabro_run_gather", {"run_ids": [run_id]}, token="t")
-
-
-def run_command(
-    environment: Mapping[str, str], given: bytes, *, arguments: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[bytes]:
-    """Serve one client whose whole input is known beforehand."""
-    return subprocess.run(
-        [*COMMAND, *arguments], input=given, env=environment, capture_output=True, timeout=60, check=False
-    )
 
 
 @pytest.mark.parametrize(
@@ -321,11 +274,3 @@ def test_a_standard_stream_may_be_closed(closed: str, fabro_home: Mapping[str, s
     )
     assert ended.returncode == 0, ended.stderr
     assert len(parsed(ended.stdout)) == (1 if closed == "2>&-" else 0)
-
-
-@pytest.mark.slow
-async def test_a_client_that_reads_nothing_does_not_keep_the_server(operations: Operations) -> None:
-    with anyio.fail_after(20):
-        async with peer_of(serving(operations)) as peer:
-            await peer.send(HELLO, HELLO_DONE, *(request(n, "tools/list") for n in range(100)))
-            peer.end()

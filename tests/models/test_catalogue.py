@@ -62,7 +62,13 @@ def test_nothing_to_choose_from_names_both_ways_out_and_the_restart() -> None:
         choose(None, None, {}, local_available=False)
     assert caught.value.kind is ModelErrorKind.CONFIGURATION
     hint = caught.value.hint or ""
-    for way in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "fabro[local]", "fabro server restart"):
+    for way in (
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "pip install '.[local]'",
+        "fabro server restart",
+    ):
         assert way in hint
 
 
@@ -95,6 +101,15 @@ async def test_every_provider_opens_without_a_request(provider: Provider, with_b
     model = open_model(ref, environment, FakeClock())
     assert model.ref == ref
     await model.aclose()
+    await model.aclose()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("provider", PROVIDERS, ids=[provider.id for provider in PROVIDERS])
+async def test_a_server_of_ones_own_needs_no_key(provider: Provider) -> None:
+    ref = ModelRef(provider=provider.id, name=provider.default_model)
+    model = open_model(ref, {provider.base_url_variable: "http://127.0.0.1:9/v1"}, FakeClock())
+    assert model.ref == ref
     await model.aclose()
 
 

@@ -21,7 +21,7 @@ from fabro.run.target import FolderTarget, NoTarget
 from fabro.sandbox.keeper import Keeper
 from fabro.sandbox.local import LocalProvider, LocalSandbox
 from fabro.sandbox.port import CommandRequest, SandboxError
-from tests.sandbox.commands import PATIENCE_SECONDS, POLITE, SCRIPTS, STUBBORN, Lifeline, Shell
+from tests.sandbox.commands import HOLD, PATIENCE_SECONDS, POLITE, SCRIPTS, STUBBORN, Lifeline, Shell
 
 pytestmark = pytest.mark.anyio
 
@@ -166,6 +166,21 @@ async def test_a_background_process_that_gave_back_the_output_may_go_on(
     assert psutil.pid_exists(int(result.output))
     os.killpg(int(result.output), signal.SIGKILL)
     await folder_line.broken()
+
+
+async def test_what_left_its_group_is_ended_with_the_run(
+    local: LocalProvider, run_id: RunId, tmp_path: Path
+) -> None:
+    sandbox = await local.prepare(run_id, FolderTarget(path=str(tmp_path)))
+    line = Lifeline(tmp_path)
+    script = HOLD + "setsid sleep 9999 >/dev/null 2>&1 & echo ready >&9"
+    ended = await sandbox.run(CommandRequest(argv=("bash", "-c", script), timeout=timedelta(seconds=20)))
+    assert ended.termination == "exited"
+    await line.ready()
+    await local.release(run_id)
+    await line.broken()
+    await local.release(run_id)
+    line.close()
 
 
 async def test_no_descriptor_is_lost_over_200_commands(local: LocalProvider, run_id: RunId) -> None:

@@ -52,6 +52,16 @@ def test_the_line_between_stands_alone(tmp_path: Path) -> None:
     assert f"one\n[... {missing} bytes not shown ...]\none\n" in output.text()
 
 
+@pytest.mark.parametrize("data", [b"\xff\xfeA", b"\0", b"\xf0", b"a\r\nb"])
+def test_few_bytes_that_text_cannot_hold_are_in_the_file(data: bytes, tmp_path: Path) -> None:
+    with Output(tmp_path / "spool") as output:
+        output.add(data)
+        output.settle()
+        lossless = output.text().encode() == data
+        assert (output.spool is None) is lossless
+        assert lossless or (tmp_path / "spool").read_bytes() == data
+
+
 def test_the_file_is_capped(tmp_path: Path) -> None:
     chunk = b"x" * (1024 * 1024 + 1)
     with Output(tmp_path / "spool") as output:

@@ -90,6 +90,7 @@ async def test_health(http: httpx.AsyncClient, path: str) -> None:
     told = (await http.get(path)).json()
     assert set(told) == {
         *("status", "version", "pid", "started_at", "mode", "unfinished_runs", "storage", "listening"),
+        "idle_minutes",
     }
     assert (told["status"], told["unfinished_runs"], told["storage"]) == ("ok", 0, None)
 

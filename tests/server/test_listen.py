@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fabro.errors import Conflict, FabroError, InvalidInput, StorageError
+from fabro.config.paths import fallback_folder
+from fabro.errors import Conflict, InvalidInput, StorageError
 from fabro.server.listen import Address, parse_address, tcp_listener, unix_listener, url_of
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -64,17 +67,56 @@ def test_a_unix_socket_is_private_and_goes_with_its_listener(folder: Path) -> No
     assert not path.exists()
 
 
-def test_a_folder_that_others_can_enter_is_closed(folder: Path) -> None:
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_a_socket_goes_when_its_block_fails(folder: Path, failure: type[BaseException]) -> None:
+    path = folder / "s"
+    with pytest.raises(failure), unix_listener(path):
+        raise failure
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o700])
+def test_a_folder_that_was_there_keeps_its_mode(folder: Path, mode: int) -> None:
     folder.mkdir()
-    folder.chmod(0o777)
+    folder.chmod(mode)
+    with unix_listener(folder / "s") as listener:
+        assert stat.S_IMODE(folder.stat().st_mode) == mode
+        assert stat.S_IMODE(Path(listener.getsockname()).stat().st_mode) == 0o600
+
+
+def test_a_folder_behind_a_link_is_one(folder: Path) -> None:
+    real = folder.parent / "real"
+    real.mkdir()
+    folder.symlink_to(real)
     with unix_listener(folder / "s"):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert (real / "s").is_socket()
+    assert not (real / "s").exists()
 
 
-def test_a_folder_behind_a_link_is_refused(folder: Path, tmp_path: Path) -> None:
-    folder.symlink_to(tmp_path)
-    with pytest.raises(FabroError), unix_listener(folder / "s"):
+def test_a_file_in_the_place_of_the_folder(folder: Path) -> None:
+    folder.write_text("")
+    with pytest.raises(StorageError, match="is no folder"), unix_listener(folder / "s"):
         pass
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused(folder: Path) -> None:
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    with pytest.raises(Conflict, match=f"another user .number {NOBODY}") as caught, unix_listener(folder / "s"):
+        pass
+    assert caught.value.code == "socket_folder_not_yours"
+
+
+def test_the_folder_in_the_temporary_folder_may_be_no_link(folder: Path) -> None:
+    path = folder.parent / fallback_folder().name / "s"
+    with unix_listener(path):
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.parent.rename(folder)
+    path.parent.symlink_to(folder)
+    with pytest.raises(InvalidInput, match="symbolic link"), unix_listener(path):
+        pass
+    assert list(folder.iterdir()) == []
 
 
 def test_a_socket_that_a_killed_server_left_is_replaced(folder: Path) -> None:

@@ -1,8 +1,10 @@
 """The storage folder: one holder at a time, nobody else's folder touched."""
 
+import fcntl
 import json
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fabro.errors import Conflict, StorageError
-from fabro.store.folder import FORMAT, MARKER, PRODUCT, open_folder, read_holder
+from fabro.store.folder import FORMAT, MARKER, PRODUCT, find_holder, open_folder, read_holder
 
 NOBODY = 65534
 
@@ -243,3 +245,87 @@ def test_a_refusal_lets_the_lock_go(path: Path) -> None:
 
 def test_nobody_holds_a_folder_that_is_not_there(path: Path) -> None:
     assert read_holder(path) is None
+    assert find_holder(path) is None
+    path.write_text("a file")
+    assert find_holder(path) is None
+
+
+def test_asking_for_the_holder_changes_nothing(path: Path) -> None:
+    with holder(path) as process:
+        before = snapshot(path)
+        found = find_holder(path)
+        assert found is not None
+        assert (found.pid, found.socket) == (process.pid, "/tmp/its.sock")
+        process.kill()
+        process.wait(10)
+        assert find_holder(path) is None
+        assert snapshot(path) == before
+
+
+def test_who_asks_for_the_holder_is_never_taken_for_it(path: Path) -> None:
+    with open_folder(path):
+        pass
+    with (path / "lock").open("rb") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert find_holder(path) is None
+
+
+def test_a_holder_that_does_not_say_who_it_is(path: Path) -> None:
+    with open_folder(path):
+        (path / "lock").write_text("")
+        with pytest.raises(Conflict) as caught:
+            find_holder(path)
+    assert caught.value.code == "storage_in_use"
+
+
+@pytest.mark.parametrize("mark", [None, b"[]", b'{"product": "other", "format": 1}'])
+def test_another_programs_lock_is_never_touched(path: Path, mark: bytes | None) -> None:
+    path.mkdir()
+    (path / "lock").write_text(json.dumps({"pid": os.getpid()}))
+    if mark is not None:
+        (path / MARKER).write_bytes(mark)
+    before = snapshot(path)
+    with (path / "lock").open("rb") as theirs:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        with pytest.raises(StorageError) as caught:
+            open_folder(path)
+        assert caught.value.code == "storage_foreign"
+        if mark is None:
+            assert find_holder(path) is None
+        else:
+            with pytest.raises(StorageError):
+                find_holder(path)
+    assert snapshot(path) == before
+
+
+@pytest.mark.parametrize("old", ["", '{"pid": 1}\n', json.dumps({"pid": 1, "socket": "/s" * 500})])
+def test_what_the_lock_file_says_is_replaced_in_place(path: Path, old: str) -> None:
+    with open_folder(path):
+        pass
+    (path / "lock").write_text(old)
+    with open_folder(path, socket="/its"):
+        assert json.loads((path / "lock").read_text())["socket"] == "/its"
+
+
+def test_the_rest_of_an_older_text_is_not_read(path: Path) -> None:
+    with open_folder(path, socket="/its"):
+        with (path / "lock").open("a") as lock:
+            lock.write('d": "/s/of/the/old/one"}')
+        found = find_holder(path)
+        assert found is not None
+        assert (found.pid, found.socket) == (os.getpid(), "/its")
+
+
+def test_a_full_disk_does_not_empty_the_lock_file(path: Path) -> None:
+    with open_folder(path, socket="/first") as folder:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+            folder.tell_holder("/second")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, ignored)
+        found = read_holder(path)
+        assert found is not None
+        assert (found.pid, found.socket) == (os.getpid(), "/first")

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import cast
 
 from typer import Abort, Exit
@@ -173,6 +172,15 @@ def _keep(error: BaseException, settings: Settings) -> str:
         file = folder / "cli-error.log"
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, FabroError):
-        file = Path(tempfile.gettempdir()) / f"fabro-{os.getuid()}-error.log"
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return _keep_elsewhere(text)
     return str(file)
+
+
+def _keep_elsewhere(text: str) -> str:
+    """Write to a new file of the temporary folder, which nobody else can have prepared."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="fabro-error-", suffix=".log", delete=False) as file:
+            file.write(text.encode("utf-8", "backslashreplace").decode())
+            return file.name
+    except OSError as error:
+        return f"no file: {error.strerror}"

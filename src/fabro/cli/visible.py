@@ -22,12 +22,6 @@ def visible_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def last_line(text: str) -> str:
-    """The last line that is not blank; of one that redraws itself its last state."""
-    lines = (line for line in reversed(re.split(r"[\r\n]", text)) if line.strip())
-    return visible_line(next(lines, ""))
-
-
 def shorten(text: str, length: int) -> str:
     """At most `length` characters, the cut marked by three dots."""
     return text if len(text) <= length else text[: max(0, length - 3)] + "..."

@@ -39,9 +39,9 @@ class HttpEvents:
         """A run's events after a sequence number, then each new one, up to the one that ends the run.
 
         When the stream breaks it is taken up again behind the last event, for as long as the server is not away
-        for more than a minute.
+        for more than a minute; a local server that died is started again.
         """
-        patience = Patience(self._clock)
+        patience = Patience(self._clock, self._http.revive)
         while True:
             try:
                 async with aclosing(self._attach(run_id, after)) as stream:

@@ -144,6 +144,15 @@ class Http:
         await self._revive()
         return await self._send(request, revive=False)
 
+    async def revive(self) -> None:
+        """Start a local server that is not there; nothing where the server is elsewhere or is there.
+
+        Raises:
+            FabroError: it can't be started.
+        """
+        if self._revive is not None:
+            await self._revive()
+
     def _unreachable(self, error: httpx.TransportError) -> Unavailable:
         silent = isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout)
         what = "does not answer" if silent else "can't be reached"

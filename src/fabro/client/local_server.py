@@ -5,9 +5,11 @@ when it sees the first answer.
 """
 
 import os
+import shlex
 import signal
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import anyio
 
@@ -17,9 +19,9 @@ from fabro.client.shapes import Health
 from fabro.client.spawn import explain_failure, spawn
 from fabro.client.target import UNIX_URL, ServerTarget
 from fabro.clock import SystemClock
-from fabro.config.paths import Paths
-from fabro.errors import Conflict, Unavailable
-from fabro.store.folder import open_folder, read_holder
+from fabro.config.paths import Paths, check_fallback, find_paths
+from fabro.errors import Unavailable
+from fabro.store.folder import find_holder
 
 START_SECONDS = 20.0
 HEALTH_SECONDS = 5.0
@@ -30,12 +32,35 @@ _LOOK_SECONDS = 0.02
 _CLOCK = SystemClock()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartOptions:
+    """What a server in the background is told by `fabro server start`; None leaves it to the server."""
+
+    listen: str | None = None
+    idle_minutes: float | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The options as words of a command line."""
+        given = {"--listen": self.listen, "--idle-minutes": self.idle_minutes}
+        return tuple(word for name, value in given.items() if value is not None for word in (name, str(value)))
+
+
+def options_of(found: Health) -> StartOptions:
+    """What brings a server back as it was."""
+    urls = [place.removeprefix("http://") for place in found.listening if place.startswith("http://")]
+    return StartOptions(listen=urls[0] if urls else None, idle_minutes=found.idle_minutes)
+
+
 async def health(paths: Paths) -> Health | None:
     """What the server of these paths says of itself; None when none listens.
 
     Raises:
-        Unavailable: what listens does not answer (`server_unreachable`), or is no such server (`not_fabro`).
+        InvalidInput: the socket's folder may be another user's, as `check_fallback` says.
+        Unavailable: what listens does not answer (`server_unreachable`), is no such server (`not_fabro`), or is one
+            of another version that can't be understood (`version_mismatch`).
     """
+    check_fallback(paths.socket)
     target = ServerTarget(url=UNIX_URL, socket=paths.socket, local=paths)
     async with open_http(target, client_name=f"fabro {installed_version()}") as http:
         try:
@@ -50,17 +75,27 @@ async def health(paths: Paths) -> Health | None:
 async def ensure_running(paths: Paths, environment: Mapping[str, str]) -> Health:
     """The server of these paths, started in the background where it does not run.
 
-    One of an older version that was started in the background and has no unfinished run is replaced.
+    One of an older version that was started in the background and has no unfinished run is replaced by one with
+    the same options.
 
     Raises:
         FabroError: it can't be started; the error is its own (`storage_foreign`, for instance).
-        Unavailable: `server_start_failed`: it does not answer within 20 s.
+        Unavailable: `server_start_failed`: it does not answer within 20 s; `version_mismatch`: one runs that can't
+            be understood, so that whether it is idle is unknown, and the hint's command replaces it.
     """
-    found = await health(paths)
-    if found is not None and may_replace(found, installed_version()):
-        await stop(paths, seconds=STOP_SECONDS)
-        found = None
-    return found or await start(paths, environment)
+    try:
+        found = await health(paths)
+    except Unavailable as error:
+        if error.code != "version_mismatch":
+            raise
+        hint = f"Replace it: `{_restart_command(paths)}`. If it has unfinished runs, they go on afterwards."
+        raise Unavailable(error.message, code=error.code, hint=hint) from error
+    if found is None:
+        return await start(paths, environment)
+    if not may_replace(found, installed_version()):
+        return found
+    await stop(paths, seconds=STOP_SECONDS)
+    return await start(paths, environment, *options_of(found).arguments)
 
 
 async def start(paths: Paths, environment: Mapping[str, str], *arguments: str) -> Health:
@@ -98,6 +133,7 @@ async def stop(paths: Paths, *, seconds: float) -> int | None:
 
     Raises:
         Unavailable: `server_stop_failed`: it does not end in time.
+        Conflict: `storage_in_use`: who holds the folder is not known.
         StorageError: the folder is another program's.
     """
     pid = holder(paths)
@@ -119,15 +155,20 @@ async def stop(paths: Paths, *, seconds: float) -> int | None:
 
 
 def holder(paths: Paths) -> int | None:
-    """The process that holds the storage folder, None when none does."""
-    if read_holder(paths.storage) is None:
-        return None
-    try:
-        open_folder(paths.storage).close()
-    except Conflict as error:
-        pid = error.details.get("pid")
-        return pid if isinstance(pid, int) else None
-    return None
+    """The process that holds the storage folder, None when none does.
+
+    Raises:
+        FabroError: as `find_holder` says.
+    """
+    found = find_holder(paths.storage)
+    return found.pid if found is not None else None
+
+
+def _restart_command(paths: Paths) -> str:
+    """The command that restarts the server of these paths, with the folder where it has its socket there too."""
+    by_folder = find_paths({}, storage_dir=str(paths.storage)) == paths
+    where = ["--storage-dir", str(paths.storage)] if by_folder else []
+    return shlex.join(["fabro", *where, "server", "restart"])
 
 
 def _send(pid: int, number: int) -> bool:

@@ -1,5 +1,8 @@
 """How long a wait or a stream puts up with a server that is away. Above: the calls. Below: the clock."""
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
 from fabro.clock import Clock
 from fabro.errors import FabroError, Unavailable
 
@@ -11,10 +14,15 @@ _AWAY = frozenset({"server_unreachable", "server_stopping"})
 
 
 class Patience:
-    """Counts how long the server has been away; any sign of it begins the count anew."""
+    """Counts how long the server has been away; any sign of it begins the count anew.
 
-    def __init__(self, clock: Clock) -> None:
+    `revive` brings back a local server that died. One that said that it stops is left as it is: somebody wanted it.
+    """
+
+    def __init__(self, clock: Clock, revive: Callable[[], Awaitable[object]]) -> None:
         self._clock = clock
+        self._revive = revive
+        self._is_stopping = False
         self._since: float | None = None
         self._tries = 0
 
@@ -22,6 +30,7 @@ class Patience:
         """The server is there."""
         self._since = None
         self._tries = 0
+        self._is_stopping = False
 
     async def endure(self, error: FabroError) -> None:
         """Wait a little for a server that is away.
@@ -38,3 +47,11 @@ class Patience:
         pause = PAUSES[min(self._tries, len(PAUSES) - 1)]
         self._tries += 1
         await self._clock.sleep(pause)
+        self._is_stopping = self._is_stopping or error.code == "server_stopping"
+        if not self._is_stopping:
+            await self._bring_back()
+
+    async def _bring_back(self) -> None:
+        """Start the server again; where that fails, the next try at what was wanted says that it is away."""
+        with suppress(FabroError):
+            await self._revive()

@@ -67,7 +67,7 @@ class HttpRuns:
 
     async def wait(self, run_ids: Sequence[RunId], *, until: Until, timeout_seconds: float) -> Waited:
         """Wait until every run is there, or the time is up; the server may be away for a minute meanwhile."""
-        patience = Patience(self._clock)
+        patience = Patience(self._clock, self._http.revive)
         deadline = self._clock.monotonic() + min(timeout_seconds, LONGEST_WAIT_SECONDS)
         while True:
             left = max(0.0, min(POLL_SECONDS, deadline - self._clock.monotonic()))

@@ -89,7 +89,8 @@ class QuestionList:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Health:
     """A server that answers. `unfinished_runs` is counted up to 1,000; `mode` is `foreground` or `background`;
-    `listening` are unix sockets' paths and URLs; `storage` is None for a server that keeps everything in memory.
+    `listening` are unix sockets' paths and URLs; `storage` is None for a server that keeps everything in memory;
+    `idle_minutes` is how long one in the background may be idle, 0 for ever, None where that is not told.
     """
 
     status: str
@@ -100,6 +101,7 @@ class Health:
     unfinished_runs: int
     storage: str | None = None
     listening: tuple[str, ...] = field(default=())
+    idle_minutes: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,6 @@
 """An effect while it runs: its timeout, its cancelling, its faults. Above: the runner. Below: the run's log."""
 
+from datetime import timedelta
 from functools import partial
 
 import anyio
@@ -16,6 +17,8 @@ from fabro.store.commits import Watch
 STOP_GRACE_SECONDS = 15.0
 """How long an effect that was asked to stop may take to say how far it got."""
 READ_AGAIN_SECONDS = 1.0
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+"""How long an effect may last whose node does not say."""
 _CANCELLED = Result(outcome=failed("cancelled", category=FailureCategory.CANCELED))
 
 _logger = structlog.get_logger(__name__)
@@ -37,10 +40,9 @@ class Execution:
         return result or _CANCELLED, int((self._clock.monotonic() - began) * 1000)
 
     async def _in_time(self, effect: Effect, call: StageCall) -> Result:
-        timeout = None if effect.owns_timeout else call.node.duration("timeout")
-        if timeout is None:
+        if effect.owns_timeout:
             return await self._guarded(effect, call)
-        seconds = timeout.total_seconds()
+        seconds = (call.node.duration("timeout") or DEFAULT_TIMEOUT).total_seconds()
         result = await race(lambda: self._guarded(effect, call), partial(self._clock.sleep, seconds))
         return result or _timed_out(seconds)
 

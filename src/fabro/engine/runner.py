@@ -6,7 +6,7 @@ outside depends on it, and not one commit earlier (design §5).
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -88,6 +88,16 @@ class Runner:
         if record.summary.status.kind not in DRIVEN:
             return Parked(until=None)
         log = await self._claim()
+        parked = await self._drive(log)
+        if log.state.status.kind.is_terminal:
+            await self._tools.sandboxes.release(self._run_id)
+        return parked
+
+    async def _drive(self, log: RunLog) -> Parked:
+        if log.state.cancel_requested:  # which needs no graph, so that a run without one can be ended
+            log.decided(ending(log.state, FailureReason.CANCELLED, "the run was cancelled"))
+            if await log.commit():
+                return Parked(until=None)
         assert log.state.spec is not None
         valid = await self._tools.load_graph(log.state.spec)
         while True:
@@ -172,7 +182,8 @@ class Runner:
         plan = _guarded(partial(self._tools.handlers[node.type].resume, call, inside), call)
         if isinstance(plan, Rerun):
             return await self._begin(node, resumed(log.state, inside), valid, log)
-        return self._take(plan, call, log)
+        waited = call.now - inside.started_at
+        return self._take(plan, call, log, duration_ms=max(0, waited // timedelta(milliseconds=1)))
 
     def _call(self, node: Node, stage: e.StageStarted | Inside, valid: ValidGraph, log: RunLog) -> StageCall:
         spec = log.state.spec
@@ -187,11 +198,11 @@ class Runner:
             now=self._tools.clock.now(),
         )
 
-    def _take(self, plan: Settled, call: StageCall, log: RunLog) -> Parked | None:
+    def _take(self, plan: Settled, call: StageCall, log: RunLog, *, duration_ms: int = 0) -> Parked | None:
         if isinstance(plan, Park):
             log.decided(plan.events)
             return Parked(until=plan.until)
-        log.decided(_end(plan, call, duration_ms=0))
+        log.decided(_end(plan, call, duration_ms=duration_ms))
         return None
 
     async def _take_place(self, log: RunLog) -> bool:

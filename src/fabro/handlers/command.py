@@ -16,7 +16,7 @@ from fabro.errors import InvalidInput, StorageError
 from fabro.handlers.simulate import simulated_command
 from fabro.ids import BlobId
 from fabro.run.context import BlobRef
-from fabro.run.events import CommandCompleted, CommandStarted
+from fabro.run.events import CommandCompleted, CommandStarted, Event, RunNotice
 from fabro.run.outcome import FailureCategory, Outcome, failed, succeeded
 from fabro.run.state import Inside
 from fabro.sandbox.port import CommandRequest, CommandResult
@@ -70,7 +70,10 @@ class CommandHandler:
             sandbox = await call.open_sandbox()
             ended = await sandbox.run(_with_stdin(request, given), stop=stop)
             blob = await self._keep_whole(ended)
-            return Result(outcome=_outcome(ended, timeout), events=(_completed(call, ended, blob),))
+            events: tuple[Event, ...] = (_completed(call, ended, blob),)
+            if blob is None and ended.has_more:
+                events = (*events, _not_kept(call))
+            return Result(outcome=_outcome(ended, timeout), events=events)
 
         return Effect(run=run, events=(started,), owns_timeout=True)
 
@@ -109,6 +112,11 @@ class CommandHandler:
             return None
         finally:
             ended.discard()
+
+
+def _not_kept(call: StageCall) -> RunNotice:
+    message = f"the whole output of {call.stage_id} could not be kept; its head and tail are in the log"
+    return RunNotice(level="warn", code="output_not_kept", message=message)
 
 
 def _with_stdin(request: CommandRequest, stdin: bytes | None) -> CommandRequest:

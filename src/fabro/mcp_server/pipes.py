@@ -69,9 +69,17 @@ class Output:
         """Wait until everything is written, or the reader is gone."""
         await self._wait_until_pending(0)
 
+    async def stall(self, seconds: float) -> None:
+        """Wait until something has been left lying by the reader for so many seconds."""
+        while True:
+            with anyio.move_on_after(seconds):
+                await self._written.wait()
+                continue
+            if self._pending:
+                return
+
     async def _wait_until_pending(self, most: int) -> None:
         while len(self._pending) > most:
-            self._written = anyio.Event()
             await self._written.wait()
 
     def _write(self) -> None:
@@ -83,6 +91,7 @@ class Output:
                 self._is_broken = True
                 self._pending.clear()
         self._written.set()
+        self._written = anyio.Event()
         if self._pending:
             self._queued.set()
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -45,12 +46,16 @@ Context = ServerRequestContext[Backend]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Serving:
-    """How the tools are served: where their calls come from, and what else they need."""
+    """How the tools are served: where their calls come from, and what else they need.
+
+    `ending` is for the transport to set when no more requests will come; it ends the waits under way.
+    """
 
     lifespan: Callable[[], AbstractAsyncContextManager[Backend]]
     packager: Packager | None = None
     clock: Clock = field(default_factory=SystemClock)
     pace: Pace = field(default_factory=Pace)
+    ending: anyio.Event = field(default_factory=anyio.Event)
 
 
 def serve_lazily(open_calls: OpenCalls, *, packager: Packager | None = None) -> Serving:
@@ -85,6 +90,7 @@ def create_server(serving: Serving, tools: Sequence[Tool] = TOOLS) -> Server[Bac
             packager=serving.packager,
             progress=_progress(context),
             pace=serving.pace,
+            ending=serving.ending,
         )
         return await _result(tool, session, params)
 

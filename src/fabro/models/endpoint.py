@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from fabro.models.port import ModelRef
 
+NO_KEY = "none"
+"""What a client library is given that insists on a key, for a server that wants none."""
+
 
 class Wire(StrEnum):
     """A protocol of requests and answers (reference/agent-and-mcp-client.md §3.1)."""

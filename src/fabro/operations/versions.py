@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import anyio.to_thread
 
-from fabro.errors import InvalidInput, NotFound
+from fabro.errors import InvalidInput, NotFound, StorageError
 from fabro.ids import BlobId, VersionId, is_sha256_hex
 from fabro.run.spec import RunSpec
 from fabro.store.blobs import Blobs
@@ -55,10 +55,16 @@ class Versions:
         try:
             content = await self._blobs.get(BlobId(wanted))
             return parse_version(content)
-        except NotFound as error:
+        except (NotFound, InvalidInput) as error:
             raise _unknown(wanted) from error
-        except InvalidInput as error:
-            raise _unknown(wanted) from error
+        except StorageError as error:
+            if error.code != "blob_damaged":
+                raise
+            raise InvalidInput(
+                f"workflow version {wanted} is damaged in the storage",
+                code="workflow_version_unusable",
+                hint="Register its files again.",
+            ) from error
 
     async def graph(self, version_id: VersionId) -> ValidGraph:
         """A version's graph with goal and prompts as they were written."""

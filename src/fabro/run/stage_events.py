@@ -94,8 +94,8 @@ class CommandStarted:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandCompleted:
     """A command ended. `output` is its standard output and error as they came: all of it, or where it was larger,
-    its head and tail with a line between them that says how much is missing; then `output_blob` names the whole
-    (itself cut at the blob cap). `output_bytes` is the true size.
+    its head and tail with a line between them that says how much is missing. `output_blob` names the whole (itself
+    cut at the blob cap) where `output` does not hold it as it came. `output_bytes` is the true size.
     """
 
     name: ClassVar = "command.completed"

@@ -80,14 +80,18 @@ class Keeper:
         if not self._tell(f"-{group}\n") and self._process is not None:
             self._process.kill()  # the next one will not have heard of the group
 
-    async def sweep(self, *, marker: str | None = None, group: int | None = None) -> None:
-        """End the group, and every process that carries the marker: by asking, and after 2 s by force.
+    async def sweep(
+        self, *, marker: str | None = None, prefix: str | None = None, group: int | None = None
+    ) -> None:
+        """End the group, and every process that carries the marker, or one that begins with the prefix: by asking,
+        and after 2 s by force.
 
         Returns when nobody is left, at the latest 2 s after the use of force. Without /proc (macOS) processes
         are not found by their marker.
         """
         groups = () if group is None else (group,)
         needle = None if marker is None else keeper_main.command_needle(marker)
+        needle = needle if prefix is None else keeper_main.prefix_needle(prefix)
 
         async def strike(number: int) -> bool:
             return await run_sync(keeper_main.strike, groups, needle, number, limiter=self._scans)

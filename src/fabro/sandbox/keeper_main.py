@@ -28,9 +28,11 @@ def command_needle(marker: str) -> bytes:
     return f"\0{OWNER_VARIABLE}={marker}\0".encode()
 
 
-def server_needle(owner: str) -> bytes:
-    """What `strike` looks for to find the processes of every command of one server."""
-    return f"\0{OWNER_VARIABLE}={owner}/".encode()
+def prefix_needle(prefix: str) -> bytes:
+    """What `strike` looks for to find the processes of every command whose marker begins so: `OWNER/` are those of
+    one server, `OWNER/RUN/` those of one run of it.
+    """
+    return f"\0{OWNER_VARIABLE}={prefix}".encode()
 
 
 def strike(groups: Collection[int], needle: bytes | None, number: int) -> bool:
@@ -121,7 +123,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     groups = _follow(0)
-    _end(groups, server_needle(sys.argv[1]))
+    _end(groups, prefix_needle(f"{sys.argv[1]}/"))
 
 
 if __name__ == "__main__":

@@ -34,9 +34,17 @@ class LocalSandbox:
     """One run's folder and the commands in it. Made by `LocalProvider`."""
 
     def __init__(
-        self, run_id: RunId, workspace: Path, spools: Path, base: Mapping[str, str], keeper: Keeper
+        self,
+        run_id: RunId,
+        workspace: Path,
+        spools: Path,
+        base: Mapping[str, str],
+        keeper: Keeper,
+        *,
+        used: set[RunId],
     ) -> None:
         self._run_id = run_id
+        self._used = used
         self._workspace = str(workspace)
         self._spools = spools
         self._base = base
@@ -54,6 +62,7 @@ class LocalSandbox:
             return CommandResult(termination="cancelled")
         began = anyio.current_time()
         marker = self._keeper.new_marker(self._run_id)
+        self._used.add(self._run_id)
         environment = {**self._base, **request.environment, OWNER_VARIABLE: marker}
         with Output(self._spools / f"{marker.replace('/', '-')}.out") as output:
             try:
@@ -69,6 +78,7 @@ class LocalSandbox:
                 reason = explain(error, request.argv, cwd=self._workspace, path=environment["PATH"])
                 return CommandResult(termination="not_started", output=reason, duration_ms=_millis_since(began))
             cut = await self._follow(child, marker, request.timeout.total_seconds(), stop)
+            output.settle()
             return CommandResult(
                 termination=cut or _termination(child),
                 exit_code=None if cut else child.exit_code,
@@ -127,6 +137,7 @@ class LocalProvider:
         self._runs_folder = runs_folder
         self._keeper = keeper
         self._base = base_environment(environment)
+        self._used: set[RunId] = set()
 
     async def prepare(self, run_id: RunId, target: Target) -> LocalSandbox:
         """See `Provider.prepare`. A folder target is the folder itself; without a target the folder starts empty.
@@ -136,6 +147,12 @@ class LocalProvider:
         if not is_run_id(run_id):
             raise InvalidInput(f"run id is {run_id!r}; wanted 26 characters of a ULID")
         return await run_sync(self._make, run_id, target)
+
+    async def release(self, run_id: RunId) -> None:
+        """See `Provider.release`. Processes that made a session of their own are found by their marker."""
+        if run_id in self._used:
+            self._used.discard(run_id)
+            await self._keeper.sweep(prefix=f"{self._keeper.owner}/{run_id}/")
 
     def _make(self, run_id: RunId, target: Target) -> LocalSandbox:
         folder = self._runs_folder.absolute() / run_id
@@ -148,7 +165,7 @@ class LocalProvider:
                     stray.unlink()
         except OSError as error:
             raise SandboxError(f"the folder of run {run_id} can't be made: {error}") from error
-        return LocalSandbox(run_id, workspace, spools, self._base, self._keeper)
+        return LocalSandbox(run_id, workspace, spools, self._base, self._keeper, used=self._used)
 
 
 def _workspace(target: Target, folder: Path) -> Path:

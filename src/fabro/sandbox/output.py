@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-INLINE_BYTES = 16 * 1024
-"""Output up to this size is shown whole."""
+from fabro.sandbox.port import INLINE_BYTES
+
 END_BYTES = 8 * 1024
 """How much of larger output is shown from either end."""
 SPOOL_BYTES = 64 * 1024 * 1024
@@ -45,6 +45,13 @@ class Output:
         self._first += chunk[: max(0, INLINE_BYTES - len(self._first))]
         self._last += chunk[-END_BYTES:]
         del self._last[:-END_BYTES]
+
+    def settle(self) -> None:
+        """Keep the bytes in the file also where there are few of them and text can't hold them as they came."""
+        whole = bytes(self._first)
+        if self.size <= INLINE_BYTES and _decoded(whole).encode() != whole:
+            self._open()
+            self._write(whole)
 
     def text(self) -> str:
         """All of it, or its head and tail around a line that says how many bytes are missing."""

@@ -17,6 +17,9 @@ from fabro.ids import RunId
 from fabro.run.stage_events import Termination
 from fabro.run.target import Target
 
+INLINE_BYTES = 16 * 1024
+"""Output up to this size is shown whole."""
+
 
 class SandboxError(FabroError):
     """The place where a run's commands should run can't be made or reached; the commands are not to blame."""
@@ -49,8 +52,8 @@ class CommandResult:
       first and the last 8 KiB, cut between characters, and a line between them that says how many bytes are
       missing. For `not_started` it is the reason, in words.
     - `output_bytes` is how many bytes the command really wrote.
-    - `spool` is a file with those bytes, up to the first 64 MiB, where `output` does not hold them all; None as
-      well when the disk did not take them. Whoever has the result owns the file.
+    - `spool` is a file with those bytes, up to the first 64 MiB, where `output` does not hold them as they came;
+      None as well when the disk did not take them. Whoever has the result owns the file.
     """
 
     termination: Termination
@@ -59,6 +62,11 @@ class CommandResult:
     output: str = ""
     output_bytes: int = 0
     spool: Path | None = None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the command wrote more than `output` shows."""
+        return self.output_bytes > INLINE_BYTES
 
     def discard(self) -> None:
         """Delete `spool`, if there is one. May be called twice."""
@@ -101,4 +109,8 @@ class Provider(Protocol):
             InvalidInput: the run id or the target breaks a rule.
             SandboxError: the place can't be made, or a folder that was there is gone.
         """
+        ...
+
+    async def release(self, run_id: RunId) -> None:
+        """The run has ended: whatever its commands left running is ended too. What they wrote stays."""
         ...

@@ -56,6 +56,7 @@ Mode = Literal["foreground", "background"]
 class Service:
     """One server over its backend: shared by all requests.
 
+    `idle_seconds` is how long it may be idle before it ends, None for ever.
     `stopping` is set when the server begins to end: streams and waits end then. `busy` counts requests that are
     being answered, and `last_request` is the clock's monotonic time of the last one's end.
     """
@@ -64,6 +65,7 @@ class Service:
     version: str
     started_at: datetime
     mode: Mode = "foreground"
+    idle_seconds: float | None = None
     listening: tuple[str, ...] = ()
     heartbeat_seconds: float = 15.0
     stopping: anyio.Event = field(default_factory=anyio.Event)

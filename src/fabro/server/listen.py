@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabro.config.paths import check_fallback
 from fabro.errors import Conflict, FabroError, InvalidInput, StorageError
 from fabro.server.guard import is_loopback
 
@@ -55,25 +56,27 @@ def parse_address(text: str) -> Address:
 
 @contextmanager
 def unix_listener(path: Path) -> Generator[socket.socket]:
-    """A listening unix socket that only this user can reach; its file goes with the block.
+    """A listening unix socket that only this user can reach; its file goes with the block, however that ends.
 
     Raises:
-        Conflict: `socket_in_use`: somebody answers there, or the path is something else.
+        Conflict: `socket_in_use`: somebody answers there, or the path is something else;
+            `socket_folder_not_yours`: its folder is another user's.
+        InvalidInput: as `check_fallback` says.
         StorageError: it can't be made.
     """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        _make_private(path.parent)
-        _remove_stale(path)
+    _make_folder(path)
+    _remove_stale(path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with _told(f"socket {path}"):
             listener.bind(os.fspath(path))
-            path.chmod(0o600)
-            listener.listen(BACKLOG)
-            made = path.stat()
-        yield listener
-        _remove_own(path, made)
-    finally:
-        listener.close()
+            made = path.lstat()
+        try:
+            with _told(f"socket {path}"):
+                path.chmod(0o600)
+                listener.listen(BACKLOG)
+            yield listener
+        finally:
+            _remove_own(path, made)
 
 
 @contextmanager
@@ -101,14 +104,25 @@ def url_of(listener: socket.socket) -> str:
     return f"http://{Address(host=host, port=port)}"
 
 
-def _make_private(folder: Path) -> None:
+def _make_folder(path: Path) -> None:
+    """Make the folder of a socket where there is none. One that is there stays as it is, and may be a link."""
+    folder = path.parent
     with _told(f"folder {folder}"):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        about = folder.lstat()
-        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
-            raise Conflict(f"{folder}, the folder of the socket, is not yours", code="socket_in_use")
-        if about.st_mode & 0o077:
-            folder.chmod(stat.S_IMODE(about.st_mode) & 0o700)
+        try:
+            folder.mkdir(mode=0o700)
+            folder.chmod(0o700)
+        except FileExistsError:
+            pass
+        check_fallback(path)
+        about = folder.stat()
+    if not stat.S_ISDIR(about.st_mode):
+        raise StorageError(f"{folder}, the folder of the socket, is no folder", code="listen_failed")
+    if about.st_uid != os.getuid():
+        raise Conflict(
+            f"{folder}, the folder of the socket, belongs to another user (number {about.st_uid})",
+            code="socket_folder_not_yours",
+            hint="Use another --storage-dir or FABRO_HOME.",
+        )
 
 
 def _remove_stale(path: Path) -> None:
@@ -131,7 +145,7 @@ def _remove_stale(path: Path) -> None:
 
 def _remove_own(path: Path, made: os.stat_result) -> None:
     try:
-        if path.stat().st_ino == made.st_ino:
+        if path.lstat().st_ino == made.st_ino:
             path.unlink()
     except OSError:
         return

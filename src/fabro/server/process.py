@@ -69,6 +69,7 @@ async def serve(
                 version=installed_version(),
                 started_at=system.clock.now(),
                 mode=options.mode,
+                idle_seconds=options.idle_seconds,
                 listening=tuple(url_of(listener) for listener in listeners),
                 stopping=stop,
             )

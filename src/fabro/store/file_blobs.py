@@ -60,7 +60,7 @@ class FileBlobs:
     def _put(self, content: bytes) -> BlobId:
         blob = BlobId(sha256_hex(content))
         with _told(self._folder):
-            if self._is_there(blob, len(content)):
+            if self._is_there(blob, content):
                 self._sync(blob)
             else:
                 self._write([content])
@@ -127,9 +127,11 @@ class FileBlobs:
     def _place(self, blob: BlobId) -> Path:
         return self._folder / blob[:2] / blob
 
-    def _is_there(self, blob: BlobId, size: int) -> bool:
+    def _is_there(self, blob: BlobId, content: bytes) -> bool:
+        """Whether the very content is there; what was damaged is to be written anew."""
         with contextlib.suppress(FileNotFoundError):
-            return self._place(blob).stat().st_size == size
+            place = self._place(blob)
+            return place.stat().st_size == len(content) and place.read_bytes() == content
         return False
 
 

@@ -57,12 +57,19 @@ class StorageFolder:
         self.close()
 
     def tell_holder(self, socket: str) -> None:
-        """Say in the lock file who holds the folder; a disk too full for that is no reason to stop."""
+        """Say in the lock file who holds the folder; a disk too full for that is no reason to stop.
+
+        The new line is written over the old one, so that at no moment, and on no full disk, the file is empty.
+        """
+        if self._lock is None:
+            return
         holder = Holder(
             pid=os.getpid(), version=installed_version(), started=to_text(SystemClock().now()), socket=socket
         )
+        line = json.dumps(asdict(holder)).encode() + b"\n"
         with contextlib.suppress(OSError):
-            (self.path / _LOCK).write_text(json.dumps(asdict(holder)), encoding="utf-8")
+            if os.pwrite(self._lock, line, 0) == len(line):
+                os.ftruncate(self._lock, len(line))
 
     def close(self) -> None:
         """Let the folder go; once is enough, and again does nothing."""
@@ -96,8 +103,8 @@ def open_folder(path: Path, *, socket: str = "") -> StorageFolder:
         with contextlib.ExitStack() as on_failure:
             folder = StorageFolder(path, _take_lock(path))
             on_failure.callback(folder.close)
-            _check_mark(path)
             folder.tell_holder(socket)
+            _check_mark(path)
             for inner in (folder.db, folder.blobs, folder.runs, folder.logs):
                 inner.mkdir(mode=0o700, exist_ok=True)
             on_failure.pop_all()
@@ -107,11 +114,11 @@ def open_folder(path: Path, *, socket: str = "") -> StorageFolder:
 def read_holder(path: Path) -> Holder | None:
     """Who says that they hold the folder, None where the lock file is missing or says nothing of use.
 
-    The answer may be out of date; only `open_folder` tells whether the folder is held.
+    The answer may be out of date; `find_holder` tells whether the folder is held.
     """
     try:
         with (path / _LOCK).open("rb") as file:
-            said = _json_object(file.read(_MAX_INFORMATION))
+            said = _json_object(file.read(_MAX_INFORMATION).partition(b"\n")[0])
     except OSError:
         return None
     pid, socket = said.get("pid"), said.get("socket")
@@ -121,13 +128,59 @@ def read_holder(path: Path) -> Holder | None:
     return Holder(pid=pid, version=version, started=started, socket=str(socket or ""))
 
 
+def find_holder(path: Path) -> Holder | None:
+    """Who holds the folder now, None where nobody does. This writes nothing, and any number may ask at once.
+
+    Raises:
+        Conflict: `storage_in_use`: it is held, and the lock file does not say by whom.
+        StorageError: it can't be read, or belongs to another program (`storage_foreign`).
+    """
+    with _told(path):
+        if not (_is_marked(path) and _is_locked(path)):
+            return None
+    holder = read_holder(path)
+    if holder is None:
+        raise _in_use(path)
+    return holder
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        lock = os.open(path / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # A shared lock, as of two that ask at once neither may take the other for the holder.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether our mark is there, be it as yet empty.
+
+    Raises:
+        StorageError: `storage_foreign`: the mark is another program's.
+    """
+    try:
+        written = (path / MARKER).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if written:
+        _read_format(path, written)
+    return True
+
+
 def _claim(path: Path) -> None:
     """Put our mark, as yet empty, into an empty folder; in any other it must be there.
 
     Raises:
         StorageError: `storage_foreign`.
     """
-    if (path / MARKER).exists():
+    if _is_marked(path):
         return
     if any(path.iterdir()) and not (path / MARKER).exists():
         raise _foreign(path, f"it is not empty and has no {MARKER}")
@@ -150,7 +203,7 @@ def _check_mark(path: Path) -> None:
     """Read our mark, and write it where this folder has only just been claimed.
 
     Raises:
-        StorageError: `storage_foreign` or `format_too_new`.
+        StorageError: `format_too_new`, or as `_read_format` says.
     """
     written = (path / MARKER).read_bytes()
     if not written:
@@ -159,16 +212,26 @@ def _check_mark(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         return
-    mark = _json_object(written)
-    number = mark.get("format")
-    if mark.get("product") != PRODUCT or not isinstance(number, int):
-        raise _foreign(path, f"its {MARKER} is not ours")
+    number = _read_format(path, written)
     if number > FORMAT:
         raise StorageError(
             f"storage folder {path} is of a newer version (format {number}; this one knows up to {FORMAT})",
             code="format_too_new",
             hint=f"Upgrade fabro, or: {_OTHER}",
         )
+
+
+def _read_format(path: Path, written: bytes) -> int:
+    """The number of the format in a mark.
+
+    Raises:
+        StorageError: `storage_foreign`.
+    """
+    mark = _json_object(written)
+    number = mark.get("format")
+    if mark.get("product") != PRODUCT or not isinstance(number, int):
+        raise _foreign(path, f"its {MARKER} is not ours")
+    return number
 
 
 def _in_use(path: Path) -> Conflict:

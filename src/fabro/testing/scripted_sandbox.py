@@ -82,14 +82,23 @@ class ScriptedSandbox:
 
 
 class ScriptedProvider:
-    """Implements `fabro.sandbox.port.Provider`: every run gets the same sandbox. `prepared` holds who asked."""
+    """Implements `fabro.sandbox.port.Provider`: every run gets the same sandbox.
+
+    `prepared` and `released` hold who asked.
+    """
 
     def __init__(self, sandbox: ScriptedSandbox) -> None:
         self.sandbox = sandbox
         self.prepared: list[tuple[RunId, Target]] = []
+        self.released: list[RunId] = []
 
     async def prepare(self, run_id: RunId, target: Target) -> ScriptedSandbox:
         """The one sandbox."""
         await checkpoint()
         self.prepared.append((run_id, target))
         return self.sandbox
+
+    async def release(self, run_id: RunId) -> None:
+        """Nothing runs; remember who asked."""
+        await checkpoint()
+        self.released.append(run_id)

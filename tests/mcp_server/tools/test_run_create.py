@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from fabro.calls import RunCalls, RunIntent
-from fabro.errors import Unavailable
+from fabro.errors import Conflict, Unavailable
 from fabro.ids import RunId
+from fabro.mcp_server.server import Serving
 from fabro.operations.calls import Operations
 from fabro.projections.run_view import RunView
 from tests.mcp_server.conversation import (
@@ -172,15 +173,70 @@ class Parts:
     runs: object
 
 
-async def test_a_run_whose_start_failed_is_in_the_error(operations: Operations) -> None:
+def parts(operations: Operations, runs: object) -> Serving:
+    """The tools over a system whose runs are others."""
+
     @asynccontextmanager
     async def open_calls() -> AsyncGenerator[Any]:
-        yield Parts(versions=operations.versions, runs=Unstartable(operations.runs))
+        yield Parts(versions=operations.versions, runs=runs)
 
-    async with client_of(lazily(open_calls)) as client:
+    return lazily(open_calls)
+
+
+class Refusing(Unstartable):
+    """Runs that can be created, and no start is allowed."""
+
+    async def start(self, run_id: RunId) -> RunView:
+        raise Conflict(f"{run_id} can't start")
+
+
+class Forgetful(Unstartable):
+    """Runs that are created and started, while the second answer of each kind is lost."""
+
+    def __init__(self, runs: RunCalls) -> None:
+        super().__init__(runs)
+        self.created: list[RunId] = []
+
+    async def create(self, intent: RunIntent) -> RunView:
+        run = await super().create(intent)
+        self.created.append(run.id)
+        if len(self.created) > 1:
+            raise Unavailable("the server can't be reached", code="server_unreachable", hint="Is it up?")
+        return run
+
+
+async def test_a_run_whose_creation_got_no_answer_may_exist(operations: Operations) -> None:
+    runs = Forgetful(operations.runs)
+    async with client_of(parts(operations, runs)) as client:
+        good = {"workflow_version_id": await register(client, PLAIN), "target": NONE, "start": False}
+        text = refused(await client.call_tool(TOOL, {"runs": [good, good, good]}))
+        assert f"runs[1] may have been created; already created run IDs: {runs.created[0]}: " in text
+        assert "was not created" not in text
+        assert "`fabro ps --all` lists all runs" in text
+        assert "leave out those that exist. Is it up?) [server_unreachable]" in text
+        assert len(runs.created) == 2, "the batch stops there"
+        alone = refused(await client.call_tool(TOOL, {"runs": [good]}))
+        assert alone.startswith("runs[0] may have been created: the server can't be reached (It is not known")
+        assert "already created" not in alone
+
+
+async def test_a_run_whose_start_was_refused_is_in_the_error(operations: Operations) -> None:
+    async with client_of(parts(operations, Refusing(operations.runs))) as client:
         good = {"workflow_version_id": await register(client, PLAIN), "target": NONE}
         text = refused(await client.call_tool(TOOL, {"runs": [good, good]}))
         (run_id,) = set(re.findall(r"[0-9A-Z]{26}", text))
         assert f"runs[0] was created as {run_id} and its start failed; already created run IDs: {run_id}:" in text
+        assert "It is not known" not in text
+
+
+async def test_a_run_whose_start_got_no_answer_is_in_the_error(operations: Operations) -> None:
+    async with client_of(parts(operations, Unstartable(operations.runs))) as client:
+        good = {"workflow_version_id": await register(client, PLAIN), "target": NONE}
+        text = refused(await client.call_tool(TOOL, {"runs": [good, good]}))
+        (run_id,) = set(re.findall(r"[0-9A-Z]{26}", text))
+        assert (
+            f"runs[0] was created as {run_id} and may have been started; already created run IDs: {run_id}:" in text
+        )
+        assert "fabro_run_events shows whether the run was started" in text
         assert "Is it up?" in text
         assert (await operations.runs.get(RunId(run_id))).lifecycle.status.kind == "submitted"

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from fabro.calls import Calls, RunIntent
-from fabro.errors import FabroError
+from fabro.errors import FabroError, Unavailable
 from fabro.ids import RunId
 from fabro.mcp_server.tools.arguments import Arguments, JsonList
 from fabro.mcp_server.tools.run_intent import RunItem, intent_of
@@ -17,6 +17,13 @@ from fabro.projections.run_view import RunView
 
 NAMED = 3
 """How many new runs the line of text names."""
+LOOK_FOR_RUN = (
+    "It is not known whether the server did it. Look before you try again: fabro_run_get with the workflow's name "
+    "shows its newest run, `fabro ps --all` lists all runs."
+)
+"""What to do when nothing came back about a run that was to be created."""
+LOOK_FOR_START = "It is not known whether the server did it: fabro_run_events shows whether the run was started."
+"""What to do when nothing came back about a start."""
 
 
 class RunCreateArguments(Arguments):
@@ -50,7 +57,8 @@ async def create_runs(session: Session, arguments: RunCreateArguments) -> Answer
     """Create and start one run after the other; the first failure ends the call.
 
     Raises:
-        FabroError: an item was refused. The message says which one, and which runs exist already.
+        FabroError: an item was refused, or no answer came about it. The message says which one, what is known of
+            it, and which runs exist already.
     """
     intents = [intent_of(item, f"runs[{index}]") for index, item in enumerate(arguments.runs)]
     created: list[CreatedRun] = []
@@ -72,13 +80,15 @@ async def _create(
     try:
         run = await calls.runs.create(intent)
     except FabroError as error:
-        raise _stopped(error, f"runs[{index}] was not created", known) from error
+        outcome, look = _outcome(error, "may have been created", "was not created", LOOK_FOR_RUN)
+        raise _stopped(error, f"runs[{index}] {outcome}", known, look) from error
     if start:
         try:
             run = await calls.runs.start(run.id)
         except FabroError as error:
-            problem = f"runs[{index}] was created as {run.id} and its start failed"
-            raise _stopped(error, problem, [*known, run.id]) from error
+            outcome, look = _outcome(error, "may have been started", "its start failed", LOOK_FOR_START)
+            problem = f"runs[{index}] was created as {run.id} and {outcome}"
+            raise _stopped(error, problem, [*known, run.id], look) from error
     return _result(run, start_requested=start)
 
 
@@ -93,16 +103,25 @@ def _result(run: RunView, *, start_requested: bool) -> CreatedRun:
     )
 
 
-def _stopped(error: FabroError, problem: str, created: list[RunId]) -> FabroError:
+def _outcome(error: FabroError, doubtful: str, failed: str, look: str) -> tuple[str, str | None]:
+    """What is known after an error, and where to look when that is not enough.
+
+    A refusal is an answer; without one (the connection broke, or the time was up) the request may have arrived.
+    """
+    return (doubtful, look) if isinstance(error, Unavailable) else (failed, None)
+
+
+def _stopped(error: FabroError, problem: str, created: list[RunId], look: str | None) -> FabroError:
     """The error with what a caller must know before trying again. Source: known fault S-16."""
-    advice = error.hint
+    undone: str | None = None
     if created:
         problem = f"{problem}; already created run IDs: {', '.join(created)}"
-        advice = (
+        undone = (
             "Nothing was undone: inspect these runs with fabro_run_get before you try again, and leave out those "
+            "that exist."
         )
-        advice += "that exist." + (f" {error.hint}" if error.hint else "")
-    return FabroError(f"{problem}: {error.message}", code=error.code, hint=advice, details=error.details)
+    advice = " ".join(part for part in (look, undone, error.hint) if part)
+    return FabroError(f"{problem}: {error.message}", code=error.code, hint=advice or None, details=error.details)
 
 
 RUN_CREATE = define(

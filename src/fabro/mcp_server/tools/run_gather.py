@@ -1,9 +1,11 @@
 """`fabro_run_gather`: wait for runs. Above: the catalogue. Below: the calls.
 
 Source: reference/mcp-server.md §1.6, design §8, known fault S-07: a client that gets no progress gives up after
-about a minute, so a call that can't report any comes back before that with what it knows.
+about a minute, so a call that can't report any comes back before that with what it knows. So does every call when
+the client has ended its input.
 """
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -19,6 +21,7 @@ from fabro.mcp_server.results import (
 from fabro.mcp_server.tools.arguments import Arguments, JsonList
 from fabro.mcp_server.tools.selectors import RUN_SELECTOR, check_selector, resolve_all
 from fabro.mcp_server.tools.tool import Answer, Hints, Session, define
+from fabro.race import race
 
 
 class RunGatherArguments(Arguments):
@@ -77,14 +80,17 @@ async def gather_runs(session: Session, arguments: RunGatherArguments) -> Answer
 async def _wait(
     session: Session, calls: Calls, run_ids: list[RunId], arguments: RunGatherArguments, begun: float
 ) -> Waited:
-    """Wait in stretches, with a sign of life after each."""
+    """Wait in stretches, with a sign of life after each; the end of the session ends the wait."""
+    wait = partial(calls.runs.wait, run_ids, until=arguments.until)
     limit = float(arguments.timeout_seconds)
     if session.progress is None:
         limit = min(limit, session.pace.unreported)
     while True:
         left = max(0.0, begun + limit - session.clock.monotonic())
         stretch = left if session.progress is None else min(left, session.pace.report)
-        waited = await calls.runs.wait(run_ids, until=arguments.until, timeout_seconds=stretch)
+        waited = await race(partial(wait, timeout_seconds=stretch), session.ending.wait)
+        if waited is None:
+            return await wait(timeout_seconds=0.0)
         elapsed = session.clock.monotonic() - begun
         if not waited.timed_out or elapsed >= limit:
             return waited

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+import anyio
 from pydantic import BaseModel
 
 from fabro.clock import Clock
@@ -42,7 +43,8 @@ class Pace:
 class Session:
     """What a tool works with during one call. `progress` is None where the client asked for none.
 
-    `packager` is None where workflows can't be packaged.
+    `packager` is None where workflows can't be packaged. `ending` is set when the client will ask for nothing
+    more: whoever only waits comes back then with what there is.
     """
 
     backend: Backend
@@ -50,6 +52,7 @@ class Session:
     packager: Packager | None = None
     progress: Progress | None = None
     pace: Pace = field(default_factory=Pace)
+    ending: anyio.Event = field(default_factory=anyio.Event)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

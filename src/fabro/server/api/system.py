@@ -32,5 +32,6 @@ async def health(request: Request) -> Response:
         unfinished_runs=await service.backend.unfinished_runs(),
         storage=str(storage) if storage is not None else None,
         listening=service.listening,
+        idle_minutes=(service.idle_seconds or 0.0) / 60 if service.mode == "background" else None,
     )
     return json_answer(told)
