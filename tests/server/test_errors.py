@@ -1,6 +1,6 @@
 """From errors to statuses, and what is never shown."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,3 +106,33 @@ async def test_a_storage_that_fails_is_said_to(system: System) -> None:
     async with client(system) as http:
         answer = await http.get("/api/v1/runs")
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (500, "storage_closed")
+
+
+async def test_a_client_that_goes_away_in_its_body_is_no_fault_of_ours(
+    system: System, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun: MutableMapping[str, object] = {"type": "http.request", "body": b"{", "more_body": True}
+    gone: MutableMapping[str, object] = {"type": "http.disconnect"}
+    messages = iter([begun, gone])
+    sent: list[MutableMapping[str, object]] = []
+
+    async def receive() -> MutableMapping[str, object]:
+        return next(messages)
+
+    async def send(message: MutableMapping[str, object]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/v1/runs",
+        "raw_path": b"/api/v1/runs",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"fabro"), (b"content-type", b"application/json"), (b"content-length", b"100")],
+        "server": ("/tmp/fabro.sock", None),
+        "client": None,
+    }
+    await create_app(service_over(system))(scope, receive, send)
+    assert sent[0]["status"] == 400
+    assert "error" not in capsys.readouterr().out

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
@@ -41,6 +41,7 @@ def create_app(service: Service) -> ASGIApp:
     app.add_exception_handler(FabroError, _told)
     app.add_exception_handler(HTTPException, _no_such_route)
     app.add_exception_handler(RequestValidationError, _bad_parameter)
+    app.add_exception_handler(ClientDisconnect, _cut_off)
     app.add_exception_handler(Exception, _unexpected)
     document(app)
     return Edge(app, service)
@@ -69,6 +70,11 @@ async def _bad_parameter(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"][1:])
     return answer(InvalidInput(f"{name}: {first['msg']}", code="invalid_query"), request.state.request_id)
+
+
+async def _cut_off(request: Request, error: Exception) -> Response:
+    del error  # the client has gone in the middle of its body: this is for the log
+    return answer(InvalidInput("the body was cut off", code="invalid_json"), request.state.request_id)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
