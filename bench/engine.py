@@ -69,6 +69,7 @@ def ours(text: str) -> tuple[float, int]:
     async def main(folder: Path) -> tuple[float, int]:
         async with open_system(folder, dict(os.environ), SystemClock()) as system:
             await run_to_end(system, linear_text(3, "shape=diamond"))
+            await run_to_end(system, linear_text(3, "shape=parallelogram, script=true"))
             before = database_bytes(folder)
             _, took = await run_to_end(system, text)
             return took, database_bytes(folder) - before
