@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv ready: the locked packages, the local model, and this project in place.
 # usage: scripts/setup.sh [--tests]
-#   --tests  also what the checks need: the locked tools and, on Debian as root, the packages of debian-packages.txt
+#   --tests  also what the checks need: the locked tools, and more packages of debian-packages.txt
 # It writes only inside this folder (.venv and .cache), but for Debian packages, which it names before it installs
 # them. When nothing has changed since the last time, it does nothing and needs no network. Interrupt it and start it
 # again at any time: the stamp that says "ready" is written last.
@@ -34,11 +34,12 @@ install_debian() { # PACKAGE...: install them when that is possible here, else s
     fail "apt-get could not install: $*"
 }
 
-missing_debian() { # the packages of the list that are not installed, on one line
-  local name
+missing_debian() { # run | tests: those of the list's packages for that which are not installed, on one line
+  local name purpose
   on_debian || return 0
-  while read -r name _; do
+  while read -r name purpose _; do
     case $name in '' | '#'*) continue ;; esac
+    [ "$purpose" = "$1" ] || continue
     case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) in
       installed) ;;
       *) printf '%s ' "$name" ;;
@@ -123,8 +124,15 @@ one_at_a_time() { # wait for another set-up of this folder, where the system has
 command -v git >/dev/null || fail "git is missing. On Debian: apt-get install git"
 mkdir -p "$root/.cache"
 one_at_a_time
+missing=$(missing_debian run)
+if [ -n "$missing" ] && [ "$(id -u)" != 0 ]; then
+  say "the local model needs a Debian package. To have it: sudo apt-get install $missing"
+elif [ -n "$missing" ]; then
+  # shellcheck disable=SC2086  # a list of words
+  install_debian $missing
+fi
 if [ $# = 1 ]; then
-  missing=$(missing_debian)
+  missing=$(missing_debian tests)
   # shellcheck disable=SC2086  # a list of words
   [ -z "$missing" ] || install_debian $missing
   [ ! -d "$venv" ] || [ -e "$with_tests" ] || touch "$with_tests"

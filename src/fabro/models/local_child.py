@@ -50,6 +50,10 @@ class _Parameters(Protocol):
     cpuparams_batch: _Threads
 
 
+CANNOT_LOAD = "the library that runs it can't be loaded"
+"""How the process's last words begin when trying again is of no use."""
+
+
 class _Library(Protocol):
     def CommonParams(self) -> _Parameters: ...  # noqa: N802 - the library's own name
 
@@ -58,7 +62,10 @@ class _Library(Protocol):
 
 def main(weights: str, folder: str, context_tokens: str, idle_seconds: str) -> None:
     """Serve until the owner is gone or nothing was asked for `idle_seconds`."""
-    _keep = serve(weights, Path(folder) / "model.sock", int(context_tokens))
+    try:
+        _keep = serve(weights, Path(folder) / "model.sock", int(context_tokens))
+    except ImportError as error:
+        sys.exit(f"{CANNOT_LOAD}: {error}")
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     watch(sys.stdin.fileno(), float(idle_seconds))

@@ -19,6 +19,7 @@ from subprocess import PIPE
 import anyio
 import anyio.abc
 
+from fabro.models.local_child import CANNOT_LOAD
 from fabro.models.port import ModelError, ModelErrorKind
 
 CONTEXT_TOKENS = 4096
@@ -168,7 +169,9 @@ async def _await_ready(running: _Running) -> None:
         except anyio.EndOfStream:
             pass
     said = (running.folder / _ERRORS).read_text(errors="replace")[-_ERROR_TAIL:].strip()
+    is_broken = CANNOT_LOAD in said
     raise ModelError(
         f"local: the model's process did not start: {said or 'it was not ready in time'}",
-        kind=ModelErrorKind.SERVER,
+        kind=ModelErrorKind.CONFIGURATION if is_broken else ModelErrorKind.SERVER,
+        hint="On Debian: `apt-get install libgomp1`, then try again." if is_broken else None,
     )
