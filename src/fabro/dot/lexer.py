@@ -50,11 +50,12 @@ class Token(NamedTuple):
         return self.start + len(self.text)
 
 
+# No group is possessive: the first releases of Python 3.11 do not give back the end of one that failed half way.
 _TOKENS = re.compile(
     r"""
       (?P<SKIP> \s+ | //[^\n]* | /\*(?s:.*?)\*/ )
-    | (?P<WORD> [A-Za-z_] (?: [A-Za-z0-9_.]++ | -(?!>) )*+ )
-    | (?P<STRING> "[^"\\]*+(?:\\(?s:.)[^"\\]*+)*+" )
+    | (?P<WORD> [A-Za-z_] (?: [A-Za-z0-9_.] | -(?!>) )* )
+    | (?P<STRING> "[^"\\]*(?:\\(?s:.)[^"\\]*)*" )
     | (?P<DURATION> -?[0-9]++(?:ms|[smhd])(?![A-Za-z0-9]) )
     | (?P<FLOAT> -?[0-9]*+\.[0-9]++ )
     | (?P<INTEGER> -?[0-9]++(?!\.) )

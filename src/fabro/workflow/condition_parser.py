@@ -22,7 +22,7 @@ MAX_DEPTH = 64
 
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r'[^\s"=!><&|]+')
-_STRING = re.compile(r'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*+"')
+_STRING = re.compile(r'"[^"\\]*(?:\\(?s:.)[^"\\]*)*"')
 _SYMBOL = re.compile(r"&&|\|\||!=|>=|<=|==|[=><!&|]")
 _NAMED = re.compile(r"(contains|matches)(?=[\s\"]|$)")
 _COMPARISONS = {"=", "!=", ">", "<", ">=", "<="}

@@ -32,7 +32,7 @@ _PLAIN_TAG = (
     r"\s*+\}\}"
 )
 _TOKEN = re.compile(_PLAIN_TAG)
-_PLAIN = re.compile(r"(?:[^{]++|\{(?![{%#])|" + re.sub(r"\?P<\w+>", "?:", _PLAIN_TAG) + ")*+")
+_PLAIN = re.compile(r"(?:[^{]++|\{(?![{%#])|" + re.sub(r"\?P<\w+>", "?:", _PLAIN_TAG) + ")*")
 """A text without template syntax, or with plain variables alone: nothing to parse, which saves most of the time."""
 _ROOTS = frozenset({"goal", "inputs", "vars", "range"})
 _DEFAULTS = frozenset({"default", "d"})
