@@ -10,6 +10,8 @@ import pytest
 from tests.cli.conftest import COMMAND, SECONDS, Home
 from tests.cli.test_runs import HELLO
 
+pytestmark = pytest.mark.slow
+
 MODULES = (
     "import json, os, sys; from fabro.cli.main import execute; code = execute(sys.argv[1:], os.environ); "
     "print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)"

@@ -17,7 +17,7 @@ from fabro.testing.memory_server import service_over
 from fabro.testing.memory_system import memory_system
 from tests.workflows import GATE, version
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 IDLE = timedelta(minutes=2).total_seconds()
 
