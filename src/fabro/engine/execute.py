@@ -49,11 +49,8 @@ class Execution:
     async def _guarded(self, effect: Effect, call: StageCall) -> Result:
         try:
             return await effect.run(self._stop)
-        except FabroError as error:
-            return Result(outcome=failed(error.advice))
-        except Exception as error:
-            _logger.exception("a handler failed", stage=call.stage_id, run_id=call.state.run_id)
-            return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its stage
+            return fault(error, call)
 
     async def _listen(self) -> None:
         """Hear of a cancel, ask the effect to stop, and return when it has had time enough to do so."""
@@ -73,6 +70,14 @@ class Execution:
                 await self._clock.sleep(READ_AGAIN_SECONDS)
             else:
                 return
+
+
+def fault(error: Exception, call: StageCall) -> Result:
+    """What a handler's error makes of its stage: one meant for callers is told, any other is logged as a fault."""
+    if isinstance(error, FabroError):
+        return Result(outcome=failed(error.advice))
+    _logger.error("a handler failed", stage=call.stage_id, run_id=call.state.run_id, exc_info=error)
+    return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
 
 
 def _timed_out(seconds: float) -> Result:

@@ -11,19 +11,17 @@ from functools import partial
 from typing import TypeVar
 
 import anyio
-import structlog
 
 from fabro.clock import Clock
 from fabro.engine import commands as c
 from fabro.engine.decide import decide, ending, resumed
-from fabro.engine.execute import Execution
+from fabro.engine.execute import Execution, fault
 from fabro.engine.handler import Effect, Handler, Park, Plan, Rerun, Result, Settled, StageCall
 from fabro.engine.log import RunLog
 from fabro.errors import FabroError
 from fabro.ids import BlobId, RunId
 from fabro.race import race
 from fabro.run import events as e
-from fabro.run.outcome import failed
 from fabro.run.spec import RunSpec
 from fabro.run.state import Inside
 from fabro.run.status import FailureReason, StatusKind
@@ -41,8 +39,6 @@ BLOB_TEXT_LIMIT = 1 << 20
 DRIVEN = frozenset({StatusKind.RUNNABLE, StatusKind.STARTING, StatusKind.RUNNING, StatusKind.BLOCKED})
 """Statuses of runs that a runner has something to do with."""
 P = TypeVar("P", bound="Plan | Rerun")
-
-_logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,11 +230,8 @@ def _guarded(make: Callable[[], P], call: StageCall) -> P | Result:
     """The handler's plan; whatever it raises fails its stage."""
     try:
         return make()
-    except FabroError as error:
-        return Result(outcome=failed(error.advice))
-    except Exception as error:
-        _logger.exception("a handler failed", stage=call.stage_id, run_id=call.state.run_id)
-        return Result(outcome=failed(f"internal error in {call.node.type.value}: {error!r}"))
+    except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its stage
+        return fault(error, call)
 
 
 def _end(result: Result, call: StageCall, *, duration_ms: int) -> tuple[e.Event, ...]:
